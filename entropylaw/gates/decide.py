@@ -232,7 +232,7 @@ def _compared_value(
         return Unknown(reason=f"none of the documents for this run has {quantity.name}; {written}")
     if reason := why_unusable(measured, run, value, any_law=rules.even_if_fails):
         return Unknown(reason=reason)
-    if gate.baseline is None:
+    if gate.baseline is None or not isinstance(value, Estimate):
         return value
     return _regression(value, baselines[gate.baseline], measured, run, rules, alone=alone)
 
@@ -341,7 +341,7 @@ def _text(x: Decimal, decimals: int) -> str:
 
 
 def _regression(
-    value: Value,
+    value: Estimate,
     baseline: Sequence[RunEntries],
     measured: Quantity,
     now: RunEntries,
@@ -363,11 +363,8 @@ def _regression(
     then = value_of(measured, before)
     if reason := why_unusable(measured, before, then, any_law=rules.even_if_fails):
         return Unknown(reason=f"in the baseline {reason}")
-    if isinstance(value, Unknown):
-        return value
     if isinstance(then, Unknown):
         return Unknown(reason=f"in the baseline {then.reason}")
-    assert isinstance(value, Estimate)
     assert isinstance(then, Estimate)
     if now.rewarded is None or before.rewarded is None:
         where = "this run" if now.rewarded is None else "the baseline"

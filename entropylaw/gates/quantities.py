@@ -316,10 +316,6 @@ def _at_end(path: str) -> Accessor:
     return read
 
 
-_step = _ahead(lambda ahead: ahead.spent or Unknown(reason="the run has no entropy that moves"))
-_forecast = _ahead(lambda ahead: ahead.rewards[-1])
-_order = _phases(lambda phases: phases.verdict, "a single curve has no order")
-_delta = _phases(lambda phases: phases.delta, "the difference is not known")
 _law = partial(Quantity, of_law=True)
 _law_number = partial(Quantity, of_law=True, kind="number")
 _unfitted = partial(Quantity, kind="number", fitted=False)
@@ -481,7 +477,7 @@ _ALL = (
         "forecast_reward",
         "reward at the last step forecast",
         LEVEL,
-        _forecast,
+        _ahead(lambda ahead: ahead.rewards[-1]),
         detail=lambda judged: f"at step {judged.forecast.step[-1]:g}",
     ),
     _later(
@@ -508,13 +504,30 @@ _ALL = (
         kind="word",
         words=tuple(word for word in get_args(Says) if word != "not known"),
     ),
-    _later("saturation_step", "step at which the entropy is spent", STEPS, _step),
-    _ordered("phases", "order of execution's fall and planning's rise", NONE, _order, "word", words=VERDICTS),
+    _later(
+        "saturation_step",
+        "step at which the entropy is spent",
+        STEPS,
+        _ahead(lambda ahead: ahead.spent or Unknown(reason="the run has no entropy that moves")),
+    ),
+    _ordered(
+        "phases",
+        "order of execution's fall and planning's rise",
+        NONE,
+        _phases(lambda phases: phases.verdict, "a single curve has no order"),
+        kind="word",
+        words=VERDICTS,
+    ),
     _ordered("onset_planning", "step from which planning rises", STEPS, _curve("planning", "onset")),
     _ordered("settled_execution", "step at which execution settles", STEPS, _curve("execution", "settled")),
     _ordered("rise_planning", "planning's end above its lowest level", NATS, _curve("planning", "rise")),
     _ordered("rise_execution", "execution's end above its lowest level", NATS, _curve("execution", "rise")),
-    _ordered("delta", "onset_planning − settled_execution", STEPS, _delta),
+    _ordered(
+        "delta",
+        "onset_planning − settled_execution",
+        STEPS,
+        _phases(lambda phases: phases.delta, "the difference is not known"),
+    ),
     _ordered("eruptions", "sharp rises of the entropy", COUNT, _phases(_eruptions, "no curve"), "number"),
     _ordered(
         "entropy_exploded",

@@ -424,3 +424,14 @@ def test_a_regression_of_the_ceiling_needs_the_law_on_both_sides(now, before, sa
 def test_a_refused_run_of_a_prediction_has_no_numbers():
     found = case(document(refused(), kind="prediction"), "p_gain<0.5")
     assert (found.outcome, found.sentence) == ("unknown", "the run was refused: 3 evaluations")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"verdict": "none"}, {"verdict": "sound"}, {"no_law": {"slug": "x", "message": "y", "hint": "z"}}],
+)
+def test_a_prediction_whose_law_is_said_two_ways_is_damaged(change):
+    entry = encode(prediction())
+    entry["result"] |= change
+    with pytest.raises(InputError, match="damaged"):
+        runs_of(document(entry, kind="prediction"))
