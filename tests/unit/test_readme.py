@@ -119,6 +119,12 @@ SENTENCES = (
         "check entropylaw/demo/clip_cov_s0.csv --fail-if ceiling<0.4",
         "none of the 95 % interval is below 0.4",
     ),
+    (
+        "docs/guide.md",
+        "A limit inside of the interval is *not excluded*",
+        "check entropylaw/demo/clip_cov_s0.csv --fail-if ceiling<0.8",
+        "not excluded clip_cov_s0 ceiling<0.8",
+    ),
 )
 
 
