@@ -29,7 +29,7 @@ from entropylaw.results.result import replace
 if TYPE_CHECKING:
     from entropylaw.documents.loading import Stored
     from entropylaw.gates.expression import Gate
-    from entropylaw.gates.quantities import ResultKind
+    from entropylaw.gates.quantity import ResultKind
     from entropylaw.gates.runs import RunEntries
     from entropylaw.pipeline.inputs import Inputs
 

@@ -23,7 +23,8 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing
 from entropylaw.gates.expression import COMPARE, Gate, holds_for
 from entropylaw.gates.limits import Limit, limit_of
-from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, Quantity, Unknown, Value, why_no_law
+from entropylaw.gates.quantities import QUANTITIES, WRITTEN_BY, why_no_law
+from entropylaw.gates.quantity import Quantity, Unknown, Value
 from entropylaw.gates.runs import RunEntries, entries_of, unread, value_of, why_unusable
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from entropylaw.gates.quantities import CHANGE, LEVELS_APART, NATS, REWARD, Quantity, Unit, Unknown, Value
+from entropylaw.gates.quantity import CHANGE, LEVELS_APART, NATS, REWARD, Quantity, Unit, Unknown, Value
 from entropylaw.results import Estimate
 from entropylaw.results.result import replace
 from entropylaw.units import MOST_NATS

@@ -12,7 +12,8 @@ from typing import Literal, NoReturn
 
 from entropylaw.errors import UsageError
 from entropylaw.gates.differences import DIFFERENCE, difference, differences
-from entropylaw.gates.quantities import MEASURED, QUANTITIES, REGRESSION, SAMPLED, SHARE, Quantity, sampled
+from entropylaw.gates.quantities import MEASURED, QUANTITIES, REGRESSION, SAMPLED, sampled
+from entropylaw.gates.quantity import SHARE, Quantity
 from entropylaw.paths import shown_path
 from entropylaw.units import range_words, written_number
 

@@ -11,7 +11,7 @@ from typing import Any
 from entropylaw.errors import InputError
 from entropylaw.escaping import shown
 from entropylaw.gates.expression import Gate, never_or_always
-from entropylaw.gates.quantities import Unknown
+from entropylaw.gates.quantity import Unknown
 from entropylaw.gates.runs import RunEntries
 from entropylaw.kinds import NO_LARGEST
 from entropylaw.results.columns import limit_in

@@ -12,7 +12,7 @@ from entropylaw.documents.document import CheckedFile, Entry
 from entropylaw.documents.loading import Stored, damaged
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
-from entropylaw.gates.quantities import (
+from entropylaw.gates.quantity import (
     FEWEST_FITTED,
     JUDGED,
     LEAST_EFFECTIVE,

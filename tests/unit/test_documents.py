@@ -19,7 +19,7 @@ from entropylaw.documents.document import Entry
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import load_document
 from entropylaw.gates.decide import relative_decrease
-from entropylaw.gates.quantities import Unknown
+from entropylaw.gates.quantity import Unknown
 from entropylaw.paths import shown_path
 from tests.conftest import ROOT
 from tests.hostile import refused

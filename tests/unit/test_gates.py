@@ -11,7 +11,8 @@ from entropylaw import Estimate, InputError, Why
 from entropylaw.documents.codec import encode
 from entropylaw.gates.decide import relative_decrease
 from entropylaw.gates.expression import holds_for
-from entropylaw.gates.quantities import QUANTITIES, Unknown
+from entropylaw.gates.quantities import QUANTITIES
+from entropylaw.gates.quantity import Unknown
 from tests.findings import stated
 from tests.gate_documents import (
     case,
