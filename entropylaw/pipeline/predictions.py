@@ -32,12 +32,8 @@ def predict_runs(
     entropy now, 0, and half as many steps again. A reward is in the unit of the run's column, or a text such
     as ``"60%"``. ``gain`` of reward and ``level`` are by default those of each fit.
 
-    Raises UsageError (``bad-target``): a reward that is not possible in the column of a run; FitError
-    (``no-law``): entropies or rewards are targets, and no run has a law.
+    Raises UsageError (``bad-target``): a reward that is not possible in the column of a run.
     """
-    answers = fits.fitted
-    if (entropies or rewards) and answers and all(answer.law is None for answer in answers):
-        answers[0].lawful()
     entries: list[Entry[RunPrediction]] = []
     for entry in fits.runs:
         if entry.result is not None:
@@ -54,7 +50,7 @@ def predict_runs(
 
 
 def with_law(fits: FitDocument) -> FitDocument:
-    """The fits, of which an entropy or a reward was asked: those without a law as refused, ``no-law``."""
+    """The fits for targets that need a law: those without one are refused, ``no-law``."""
     entries: list[Entry[Fit]] = []
     for entry in fits.runs:
         if entry.result is None:

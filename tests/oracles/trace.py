@@ -93,9 +93,9 @@ def law(run: Run) -> dict[str, tuple[float, ...]]:
     """The fit's numbers, of validation and of training reward."""
     found = {}
     for reward in (None, REWARD):
-        fit = entropylaw.fit(run, reward=reward)
-        assert fit.ceiling is not None
-        ceiling = (fit.ceiling.value, fit.ceiling.low, fit.ceiling.high)
-        found[reward or VALIDATION] = (fit.a.value, fit.b.value, *ceiling)
+        law_of_run = entropylaw.fit(run, reward=reward).lawful()
+        ceiling = law_of_run.ceiling
+        numbers = (law_of_run.a.value, law_of_run.b.value, ceiling.value, ceiling.low, ceiling.high)
+        found[reward or VALIDATION] = numbers
         assert np.isfinite(found[reward or VALIDATION]).all()
     return found
