@@ -136,6 +136,14 @@ _OWN_TABLES = (
     b"reward,arm,baseline,seeds,",
 )
 
+# How the text and the Markdown begin that we write of runs and of arms.
+_OWN_TEXTS = re.compile(
+    r"# (?:Entropy law report|Predictions|Phases of entropy)\n|## .{1,400} against "
+    r"|\S.{0,400} · (?:.{1,400}, )?\d+ (?:evaluation|block average|run)s?\b"
+    r"|\S.{0,400} · .{1,400}\n  (?:state|caution|refused|usable|NOT USABLE) "
+    r"|  run +(?:reward +)?state\b"
+)
+
 SCHEMA = re.compile(rb'"schema"\s*:\s*"entropylaw/')
 """A document of our own names its schema so."""
 
@@ -199,3 +207,8 @@ def is_own(data: bytes) -> bool:
         document = json.loads(data) if SCHEMA.search(data) else None
         return isinstance(document, dict) and str(document.get("schema", "")).startswith("entropylaw/")
     return False
+
+
+def is_own_text(text: str) -> bool:
+    """Whether a text or Markdown is about runs or arms, as entropylaw writes them."""
+    return _OWN_TEXTS.match(text) is not None

@@ -164,6 +164,7 @@ def test_no_text_that_is_written_is_taken_for_a_log(call, extension, tmp_path):
     }
     for name, arguments in calls.items():
         assert call(*arguments, "-q", "-o", f"out/{name}.{extension}").returncode in (0, 4)
+    (tmp_path / "out" / f"columns.{extension}").write_text(call("columns", "log.csv").stdout, "utf-8")
     assert call("report", "log.csv", "other.csv", "-o", "out/report").returncode == 0
     written = [path for path in (tmp_path / "out").rglob("*") if path.suffix in (".txt", ".md")]
     assert len(written) >= len(calls)
@@ -271,7 +272,7 @@ def test_a_fit_with_other_options_takes_another_name(call, tmp_path):
     stored = tmp_path / "reports"
     assert call("fit", "log.csv").returncode == 0
     first = (stored / "log.fit.json").read_bytes()
-    done = call("fit", "log.csv", "--reward", "critic/score/mean", "--seam", "20")
+    done = call("fit", "log.csv", "--reward", "critic/score/mean", "--gain", "0.02")
     stored_as, _ = done.stderr.splitlines()
     assert stored_as.startswith("Stored the fit in reports/log-2.fit.json, ")
     assert (stored / "log.fit.json").read_bytes() == first
@@ -280,7 +281,7 @@ def test_a_fit_with_other_options_takes_another_name(call, tmp_path):
     # The same options again replace their own document, by the same bytes, and nothing else.
     done = call("fit", "log.csv")
     assert done.stderr.startswith("Stored the fit in reports/log.fit.json, ")
-    done = call("fit", "log.csv", "--reward", "critic/score/mean", "--seam", "20")
+    done = call("fit", "log.csv", "--reward", "critic/score/mean", "--gain", "0.02")
     assert done.stderr.startswith(stored_as)
     assert [(stored / f"{name}.fit.json").read_bytes() for name in ("log", "log-2")] == [first, second]
     # A prediction without a source is of the last fit.
@@ -292,7 +293,7 @@ def test_a_fit_with_other_options_takes_another_name(call, tmp_path):
 def test_another_log_on_standard_input_takes_another_name(run, tmp_path):
     texts = [write_csv(tmp_path / "log.csv", n=n).read_text() for n in (40, 30, 40)]
     assert [run("fit", "-", stdin=text).returncode for text in texts] == [0, 0, 0]
-    found = {path.name: load_fit(path).fitted[0].n for path in (tmp_path / "reports").iterdir()}
+    found = {path.name: load_fit(path).fitted[0].n_rewards for path in (tmp_path / "reports").iterdir()}
     assert found == {"stdin.fit.json": 40, "stdin-2.fit.json": 30}
 
 

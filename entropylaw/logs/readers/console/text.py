@@ -25,18 +25,12 @@ from entropylaw.logs.sources.content import PROGRAMS, Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.kinds import KIND
 from entropylaw.logs.suggest import is_like, names_an_entropy
+from entropylaw.paths import is_own_text
 
 LATER_VALUE = "later value of a metric at the same step"
 
 # prime-rl logs the rewards apart from the entropy; it prints there how far off-policy they are.
 _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re.IGNORECASE)
-# How the text and the Markdown begin that this program writes of runs and of arms.
-_REPORT = re.compile(
-    r"# (?:Entropy law report|Predictions|Phases of entropy)\n|## .{1,400} against "
-    r"|\S.{0,400} · (?:.{1,400}, )?\d+ (?:evaluation|block average|run)s?\b"
-    r"|\S.{0,400} · .{1,400}\n  (?:state|caution|refused) "
-    r"|  run +(?:reward +)?now\b"
-)
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND = 1 << 13
 _SAMPLED = 4000
@@ -49,7 +43,7 @@ def recognises(content: Content) -> bool:
     if not content.is_text or content.suffix in (".csv", ".tsv") or jsonl.recognises(content):
         return False
     text = content.opening
-    if text.lstrip().startswith("<") or _REPORT.match(text):
+    if text.lstrip().startswith("<") or is_own_text(text):
         return False  # a page, or what this program wrote
     fewest = 8 if content.suffix in PROGRAMS else 1
     for match in islice(_NAMES_AN_ENTROPY.finditer(text), 40):
