@@ -46,11 +46,11 @@ def test_a_gate_trusts_no_earlier_result(run, lab, tmp_path):
     run("fit", RUN, "-o", "x.json", **place)
     (entry,) = entries(kept)
     result = msgspec.msgpack.decode(entry.read_bytes().partition(b"\n")[2])
-    result[0]["result"]["ceiling"] |= {"value": 0.0, "low": 0.0, "high": 0.0}
+    result[0]["result"]["law"]["ceiling"] |= {"value": 0.0, "low": 0.0, "high": 0.0}
     content = cache.packed(result)
     entry.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
     run("fit", RUN, "-o", "x.json", **place)
-    assert json.loads((tmp_path / "x.json").read_text())["runs"][0]["result"]["ceiling"]["value"] == 0
+    assert json.loads((tmp_path / "x.json").read_text())["runs"][0]["result"]["law"]["ceiling"]["value"] == 0
     assert run(*gate, **place).returncode == 5
 
 

@@ -122,7 +122,7 @@ def test_the_version_and_settings_import_nothing_heavy_and_a_fit_no_more_than_it
     assert imported(["fit", "x.csv", "-o", "-"], later, tmp_path) == []
 
 
-@pytest.mark.parametrize("command", [("fit", "--no-save"), ("check", "--fail-if", "lost")])
+@pytest.mark.parametrize("command", [("fit", "--no-save"), ("check", "--fail-if", "state==broken")])
 def test_a_pattern_in_quotes_is_the_files_that_it_matches(run, tmp_path, command):
     for name, n in (("a1", 24), ("a2", 25), ("b1", 26)):
         write_csv(tmp_path / f"{name}.csv", n=n)

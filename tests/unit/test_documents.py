@@ -62,7 +62,7 @@ def test_round_trip_to_the_last_bit(fits, load):
     back = load(text)
     assert dumps(back.to_json()) == text
     (fit,), (stored,) = fits.fitted, back.fitted
-    assert stored.n == N
+    assert stored.law.n == N
     assert stored.law.predict(0.07) == fit.law.predict(0.07)
     assert stored.law.entropy_for(0.5) == fit.law.entropy_for(0.5)
     assert stored.predict(0.07).mean.value == pytest.approx(fit.predict(0.07).mean.value, rel=1e-9)
@@ -80,6 +80,7 @@ def test_canonical_text(document):
 
 FIT = ("runs", 0, "result")
 LAW = (*FIT, "law")
+STATE = (*FIT, "state")
 CHANGES = {
     "a short list": ((*LAW, "reward"), lambda old: old[:-1]),
     "no list": ((*LAW, "step"), lambda old: []),
@@ -90,11 +91,11 @@ CHANGES = {
     "steps that fall": ((*LAW, "step"), lambda old: old[::-1]),
     "another n": ((*LAW, "n"), lambda old: old + 1),
     "an interval upside down": ((*LAW, "ceiling", "low"), lambda old: 9.0),
-    "an average upside down": ((*FIT, "ceiling", "low"), lambda old: 9.0),
-    "a reason without a failure": ((*FIT, "why"), lambda old: None if old else "no relation"),
-    "a reason that is none": ((*FIT, "why"), lambda old: "bad luck"),
-    "a verdict that is none": ((*FIT, "verdict"), lambda old: "valid"),
-    "no law among the forms": ((*FIT, "forms"), lambda old: [one for one in old if one["form"] != "law"]),
+    "a reason without a failure": ((*LAW, "why"), lambda old: None if old else "no clear slope"),
+    "a reason that is none": ((*LAW, "why"), lambda old: "bad luck"),
+    "a verdict that is none": ((*LAW, "verdict"), lambda old: "valid"),
+    "a state that is none": ((*STATE, "word"), lambda old: "well"),
+    "a change upside down": ((*STATE, "change", "low"), lambda old: 9.0),
     "a value outside": ((*LAW, "ceiling", "value"), lambda old: -9.0),
     "a level": ((*LAW, "a", "level"), lambda old: 1.5),
     "an infinite number": ((*LAW, "r_squared"), lambda old: math.inf),
@@ -108,8 +109,8 @@ CHANGES = {
     "a number for an answer": (FIT, lambda old: 3),
     "a number for a name": (("runs", 0, "run"), lambda old: 7),
     "no law": (LAW, lambda old: None),
-    "no ceiling": ((*FIT, "ceiling"), lambda old: None),
-    "a text for a number": ((*FIT, "ceiling", "low"), lambda old: "0.5"),
+    "no ceiling": ((*LAW, "ceiling"), lambda old: None),
+    "a text for a number": ((*LAW, "ceiling", "low"), lambda old: "0.5"),
     "a switch for a number": ((*LAW, "ceiling", "low"), lambda old: True),
     "a list for a number": ((*LAW, "n"), lambda old: []),
 }

@@ -58,10 +58,11 @@ def test_charts_over_two_axes_stay_apart(tmp_path):
     runs = read_runs(tmp_path)
     assert len(runs) == 2
     assert all("their x axes differ" in run.notes[-1] for run in runs)
-    for run in runs:
-        with pytest.raises(InputError, match="in the catalog") as caught:
-            select(run)
-        assert caught.value.hint.endswith("export both over one")
+    entropies, rewards = runs
+    with pytest.raises(InputError, match="in the catalog") as caught:
+        select(entropies)
+    assert caught.value.hint.endswith("export both over one")
+    assert select(rewards).no_entropy.hint.endswith("export both over one")
 
 
 def test_a_chart_without_its_greatest_values_is_joined_too(tmp_path):
@@ -170,7 +171,7 @@ def test_a_wandb_folder_whose_log_is_damaged_is_read_from_the_console(tmp_path):
     assert "secret" not in repr(run)
 
 
-def test_settings_that_make_the_entropy_a_sum_refuse_it(tmp_path):
+def test_settings_that_make_the_entropy_a_sum_leave_the_reward_alone(tmp_path):
     rows = "".join(f"{s},{9 - s / 10},{s}\n" for s in STEPS)
     path = write(tmp_path, "metrics.csv", "step,actor/entropy,critic/score/mean\n" + rows)
     assert select(read_runs(path)[0]).entropy_choice.meaning.aggregation == "token mean"
@@ -178,6 +179,7 @@ def test_settings_that_make_the_entropy_a_sum_refuse_it(tmp_path):
     write(tmp_path, "config.yaml", config)
     assert select(read_runs(path)[0]).entropy_choice.meaning.aggregation == "mean of per-response means"
     write(tmp_path, "config.yaml", config.replace("token-mean", "token-sum"))
-    with pytest.raises(InputError, match="seq-mean-token-sum") as caught:
-        select(read_runs(path)[0])
-    assert caught.value.slug == "entropy-not-a-mean"
+    series = select(read_runs(path)[0])
+    assert series.no_entropy.slug == "entropy-not-a-mean"
+    assert "seq-mean-token-sum" in series.no_entropy.message
+    assert "entropy" not in series.columns

@@ -165,7 +165,7 @@ def test_a_notebook_with_a_log_is_a_run(beside):
     ids=["unread", "cut off"],
 )
 def test_a_notebook_that_may_have_held_a_run_is_unknown_to_a_gate(beside, data, slug):
-    done = beside("train.ipynb", data, "check", "--fail-if", "lost")
+    done = beside("train.ipynb", data, "check", "--fail-if", "state==broken")
     assert done.returncode == 5
     assert f"error[{slug}]" in done.stderr
 
@@ -222,7 +222,7 @@ def test_a_log_with_an_example_of_an_answer_in_each_record_is_not_taken_for_samp
     whole = [row | example for row in records(False, 3)]
     done = beside("bad.jsonl", jsonl(whole))
     assert (done.returncode, done.stderr, done.stdout.count(" records)")) == (0, "", 2)
-    stepless = beside("bad.jsonl", jsonl(without_step(whole)), "check", "--fail-if", "lost")
+    stepless = beside("bad.jsonl", jsonl(without_step(whole)), "check", "--fail-if", "state==broken")
     assert stepless.returncode == 5
     assert "error[no-step-column]" in stepless.stderr
 
@@ -245,7 +245,7 @@ def test_no_gate_is_unknown_for_what_is_no_run(beside, tmp_path, name):
         "samples.jsonl": jsonl(SAMPLED["answers"]),
         "metrics.sqlite3": (tmp_path / "made.db").read_bytes(),
     }
-    done = beside(name, contents[name], "check", "--fail-if", "lost", "--format", "json")
+    done = beside(name, contents[name], "check", "--fail-if", "state==broken", "--format", "json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert [case["run"] for case in document["cases"]] == ["good"]
