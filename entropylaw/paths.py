@@ -139,8 +139,8 @@ _OWN_TABLES = (
 OWN_TEXT = re.compile(
     r"# (?:Entropy law report|Predictions|Phases of entropy)\n|## .{1,400} against "
     r"|\S.{0,400} · (?:.{1,400}, )?\d+ (?:evaluation|block average|run)s?\b"
-    r"|\S.{0,400} · .{1,400}\n  (?:state|caution|refused) "
-    r"|  run +(?:state +)?(?:reward +)?now\b"
+    r"|\S.{0,400} · .{1,400}\n  (?:state|caution|refused|usable|NOT USABLE) "
+    r"|  run +(?:(?:state|reward) +)*now\b"
 )
 """How the text and the Markdown begin that are written of runs and of arms."""
 
