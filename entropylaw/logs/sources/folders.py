@@ -41,7 +41,7 @@ from entropylaw.logs.sources.content import (
 from entropylaw.logs.sources.kinds import one_column_per_metric
 from entropylaw.logs.sources.registry import SQLITE, find_reader
 from entropylaw.logs.suggest import is_evident, is_headless
-from entropylaw.paths import is_own_text, walk
+from entropylaw.paths import OWN_TEXT, walk
 
 # Only these are looked at: folders of logs also hold checkpoints of gigabytes.
 _LOG_SUFFIXES = (
@@ -300,7 +300,7 @@ def _may_be_table(path: str, table: Table, slug: str) -> bool:
 
 def _may_be_text(path: str, content: Content, slug: str) -> bool:
     """Whether a text that gave an error may be a log."""
-    if is_own_text(content.opening):
+    if OWN_TEXT.match(content.opening):
         return False
     named = _names_a_log(path)
     suffix = plain_name(path).suffix.lower()
