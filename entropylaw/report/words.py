@@ -94,6 +94,10 @@ def _state_answer(fit: Fit) -> Answer:
     return answer(state.word, now, *_about_state(state), after=": ", verdict=state.word.replace(" ", "-"))
 
 
+ROUNDING = 1e-12
+"""Share of a level, or of the gain, below which noise is rounding: the reward never moved."""
+
+
 def _about_state(state: State) -> list[str]:
     """What is to be known of a word."""
     since = format_step(state.since)
@@ -101,6 +105,8 @@ def _about_state(state: State) -> list[str]:
         return [f"{format_number(state.lost[0])} at its best", f"lost since step {since}"]
     if state.has_ended:
         return [f"no usable reward after step {since}"]
+    if state.noise <= ROUNDING * max(abs(state.now.value or 0.0), state.gain):
+        return [f"the same at all evaluations since step {since}"]
     gained = f"{_signed(state.gained)} since the start"
     if state.word == "flat":
         return [f"changed by less than {format_number(state.gain, 2)} since step {since}", gained]

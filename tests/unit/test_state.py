@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import entropylaw
 from entropylaw.analysis.state import state_of
 from entropylaw.results.state import WORDS
 
@@ -234,3 +235,11 @@ def test_what_was_gained_is_covered(rise):
         found = state(noisy(0.3 + rise * np.linspace(0.0, 1.0, 40), sd=0.03, seed=seed))
         hits.append(found.gained.low <= rise <= found.gained.high)
     assert np.mean(hits) >= 0.9
+
+
+@pytest.mark.parametrize("value", [0.0, 0.62, -3.0])
+def test_a_reward_that_never_moved_is_said_to_be_the_same(value):
+    fit = entropylaw.fit(reward=np.full(30, value), step=np.arange(30.0))
+    text = " ".join(str(fit).split())
+    assert "the same at all evaluations since step 0" in text
+    assert (fit.state.word, fit.no_forecast is None) == ("flat", False)
