@@ -200,25 +200,18 @@ def predict(fit: Fit | LawFit, entropy: Any, level: float | None) -> Prediction 
     """:meth:`Predictor.predict <entropylaw.results.law.Predictor.predict>`: the curve, and an evaluation."""
     law, weight, method = _curve_of(fit)
     level, values = checked_level(law.level if level is None else level), checked_entropies(entropy)
-    predictions = {at: _prediction(law, at, weight, level=level, method=method) for at in values.tolist()}
-    if 0.0 in predictions and law.ceiling.value is not None:
-        # There is one number for H = 0, that of the law.
-        predictions[0.0] = _prediction(law, 0.0, law.reads.law_possible, level=level, method=OWN)
-    every = tuple(predictions[at] for at in values.tolist())
-    return every[0] if np.ndim(entropy) == 0 else every
-
-
-def _prediction(law: LawFit, entropy: float, weight: FloatArray, *, level: float, method: str) -> Prediction:
-    """The curve over rows of some weights at an entropy, and one more evaluation there."""
-    at = np.array([entropy])
-    (mean,) = law.reads.predicted(at, weight)
-    (fresh,) = law.reads.predicted(at, weight, fresh=True)
-    return Prediction(
-        entropy=entropy,
-        mean=mean.estimate(level=level, method=method),
-        observation=fresh.estimate(level=level, method=method),
-        extrapolated=not law.smoothed_entropy.min() <= entropy <= law.smoothed_entropy.max(),
+    means, fresh = (law.reads.predicted(values, weight, fresh=fresh) for fresh in (False, True))
+    lowest, highest = float(law.smoothed_entropy.min()), float(law.smoothed_entropy.max())
+    predictions = tuple(
+        Prediction(
+            entropy=at,
+            mean=mean.estimate(level=level, method=method),
+            observation=new.estimate(level=level, method=method),
+            extrapolated=not lowest <= at <= highest,
+        )
+        for at, mean, new in zip(values.tolist(), means, fresh, strict=True)
     )
+    return predictions[0] if np.ndim(entropy) == 0 else predictions
 
 
 @one_thread

@@ -83,7 +83,7 @@ def target(flags: str, help: str, kind: Kind = NUMBER) -> Any:
 class PredictCommand(Joined, LawOptions, Written):
     """Predict reward at an entropy or a later step.
 
-    Also the entropies that give a target reward; without a target: now, at H = 0, and half as many steps
+    Also the entropies that give a target reward; without a target: the entropy now, and half as many steps
     again. Predictions at an entropy are averaged over functional forms. An entropy has two intervals: for the
     mean, and the wider prediction interval; one outside the fitted range is marked as extrapolated. A later
     step is forecast from the level and the last change of the reward, by what other runs did next, and needs

@@ -17,7 +17,7 @@ from entropylaw.documents.codec import encode
 from entropylaw.documents.kinds import KINDS
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
-from entropylaw.results import EntropySet, Prediction, Verdict, Why
+from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
 from entropylaw.results.columns import Choice, ColumnReport, Refusal
 from entropylaw.results.fit import Answer, Fit
 from entropylaw.results.forecast import Forecast
@@ -260,7 +260,7 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     ``state``, ``verdict`` (``none`` without a law), ``why`` and ``findings`` are the fit's, and so are
     ``gain``, ``n_rewards`` and ``max_reward``. ``forecast`` is of later steps; where these
     were requested and it is None, ``no_forecast`` says why. Without a law ``entropy_range`` is None, and
-    ``no_law`` says why.
+    ``no_law`` says why. ``ceiling`` is the reward at H = 0 by the law.
     """
 
     state: State | None
@@ -271,6 +271,7 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     gain: float | None
     entropy_range: tuple[float, float] | None
     no_law: Refusal | None = None
+    ceiling: Estimate | None = None
     predictions: tuple[Prediction, ...]
     entropies: tuple[EntropySet, ...]
     forecast: Forecast | None = None

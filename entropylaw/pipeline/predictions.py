@@ -29,7 +29,7 @@ def predict_runs(
     """Predict the same targets from every fitted run of ``fits``, which may be fresh or stored.
 
     Targets are ``entropies`` (nats), ``rewards`` and later steps (``at_step``); without any, they are the
-    entropy now, 0, and half as many steps again. A reward is in the unit of the run's column, or a text such
+    entropy now, and half as many steps again. A reward is in the unit of the run's column, or a text such
     as ``"60%"``. ``gain`` of reward and ``level`` are by default those of each fit.
 
     Raises UsageError (``bad-target``): a reward that is not possible in the column of a run.
@@ -108,7 +108,7 @@ def _predict_run(
     if not any((entropies, rewards, at_step)):
         at_step = [usual_step(answer.evaluations[0])]
         if law is not None:
-            entropies = [max(law.entropy_now, 0.0), 0.0]
+            entropies = [max(law.entropy_now, 0.0)]
     gain = answer.gain if gain is None else gain
     prediction = RunPrediction(
         state=answer.state,
@@ -119,6 +119,7 @@ def _predict_run(
         gain=gain,
         entropy_range=None if law is None else (float(law.entropy.min()), float(law.entropy.max())),
         no_law=answer.no_law,
+        ceiling=None if law is None else law.ceiling,
         predictions=() if law is None else answer.predict(entropies, level=level),
         entropies=() if law is None else _entropies_for(answer, rewards, level),
         n_rewards=answer.n_rewards,

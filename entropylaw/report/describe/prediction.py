@@ -8,7 +8,7 @@ from entropylaw.documents.document import Entry, PredictionDocument, RunPredicti
 from entropylaw.escaping import one_line
 from entropylaw.report import blocks as b
 from entropylaw.report.describe import forecast
-from entropylaw.report.numbers import format_estimate, format_number, format_percent
+from entropylaw.report.numbers import format_estimate, format_interval, format_number, format_percent
 from entropylaw.results import EntropySet, Estimate
 from entropylaw.results.result import NO_SCORE
 from entropylaw.units import UNIT_WORDS
@@ -38,6 +38,8 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
         low, high = map(format_number, result.entropy_range)
         why = f": {result.why.value}" if result.why is not None else ""
         law = f"{result.verdict}{why}; fitted on entropies from {low} to {high} nats"
+        if result.ceiling is not None:
+            law += f"; by the law {format_interval(result.ceiling)} at H = 0"
     elif result.no_law is not None:
         law = f"none: {result.no_law.message}"
     state = f"not known: {result.no_state}" if result.state is None else result.state.word
