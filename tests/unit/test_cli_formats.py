@@ -73,8 +73,8 @@ def test_latex_has_the_tables_of_the_markdown_and_text_that_is_no_command(folder
         rows = [line for line in body.splitlines() if line != r"\midrule"]
         assert all(len(re.findall(r"(?<!\\)&", row)) == len(kinds) - 1 for row in rows)
         assert all(row.endswith(r" \\") for row in rows)
-    (row,) = re.findall(r"\| ceiling by the law \| (\S+) \| (\[.*?\]) \|", markdown)
-    assert f"ceiling by the law & {' & '.join(row)} &" in text
+    (row,) = re.findall(r"\| drop per 100 steps \| (\S+) \| (\[.*?\]) \|", markdown)
+    assert f"drop per 100 steps & {' & '.join(row)} &" in text
 
 
 class Terminal(io.StringIO):
@@ -100,7 +100,7 @@ def test_text_is_coloured_on_a_terminal(folder, terminal, monkeypatch):
     document = load_fit(folder / "fit.json")
     plain = output.rendered(document, "text")
     coloured = terminal(document, "text")
-    assert re.search(r"\x1b\[31m  entropy law +fails\x1b\[0m: reward needs more", coloured)
+    assert re.search(r"\x1b\[32m  rising +0.515 now", coloured)
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
     for name, value in (("TERM", "dumb"), ("NO_COLOR", "1")):
         monkeypatch.setenv(name, value)
@@ -115,7 +115,7 @@ def test_text_is_as_wide_as_the_terminal(folder, terminal, monkeypatch):
     for columns in ("60", "72", "100", "200"):
         monkeypatch.setenv("COLUMNS", columns)
         texts[columns] = terminal(document, "text")
-        sentences = [line for line in texts[columns].splitlines() if re.match(r" {20}\S|  left on ", line)]
+        sentences = [line for line in texts[columns].splitlines() if re.match(r" {19}\S|  rising ", line)]
         assert 0.6 * min(int(columns), 100) < max(map(len, sentences)) <= min(int(columns), 100)
         assert output.rendered(document, "text") == texts.get("100", output.rendered(document, "text"))
     assert len({len(text.splitlines()) for text in texts.values()}) == 3

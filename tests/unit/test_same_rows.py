@@ -1,4 +1,4 @@
-"""A log has the same evaluations, columns, ceiling and verdict in every command, or the same refusal.
+"""A log has the same evaluations, columns, state, ceiling and verdict in every command, or the same refusal.
 
 Nightly every log is tested, else a few that are drawn.
 """
@@ -31,7 +31,7 @@ DRAWN = 5
 DIGITS = 6
 """Decimals of a ceiling that a stored posterior keeps."""
 
-GATES = ("ceiling<0.5", "n<3", "verdict=='holds'", "refused")
+GATES = ("ceiling<0.5", "n<3", "verdict=='holds'", "state==broken", "refused")
 
 
 def public_logs() -> list[Path]:
@@ -56,13 +56,17 @@ def columns_of(entry: Entry) -> Facts:
 
 
 def rounded(value: float | None) -> float | None:
-    """A ceiling, unknown where the run lost its reward."""
+    """A ceiling, unknown where the entropy hardly moved."""
     return None if value is None else round(value, DIGITS)
 
 
 def answer_of(fit: Fit | None, slug: str) -> Facts:
-    """The number of evaluations, the ceiling and the verdict; or why there are none."""
-    return (slug,) if fit is None else (fit.n, rounded(fit.ceiling.value), str(fit.verdict))
+    """Evaluations, ceiling, verdict and state, what the law has left out without one; or why there are none."""
+    if fit is None:
+        return (slug,)
+    state = None if fit.state is None else fit.state.word
+    n, ceiling = (None, None) if fit.law is None else (fit.law.n, rounded(fit.law.ceiling.value))
+    return fit.n_rewards, n, ceiling, fit.verdict, state
 
 
 def of_entry(entry: Entry) -> Facts:
@@ -97,18 +101,20 @@ def expected_in_python(entries: Sequence[Entry]) -> Iterator[Facts]:
 def of_cases(cases: Sequence[Mapping[str, Any]]) -> Iterator[Facts]:
     """What the gates of a check compared, run by run; empty for a refused one."""
     for start in range(0, len(cases), len(GATES)):
-        ceiling, n, verdict, refused = cases[start : start + len(GATES)]
-        known = n["value"], rounded(ceiling["value"]), verdict["word"]
+        ceiling, n, verdict, state, refused = cases[start : start + len(GATES)]
+        known = n["value"], rounded(ceiling["value"]), verdict["word"], state["word"]
         yield () if refused["failed"] else known
 
 
 def compared_by_gates(fit: Fit | None, answer: Facts) -> Facts:
-    """The same of an answer: its ceiling is unknown to gates where too little is known."""
+    """The same of an answer: its ceiling is unknown to gates where too little is known, or it is broken."""
     if fit is None:
         return ()
-    n, ceiling, verdict = answer
-    enough = fit.n >= 8 and fit.effective_n >= 3.0
-    return (n, ceiling if enough else None, verdict)
+    n_rewards, n, ceiling, verdict, state = answer
+    if fit.law is None:
+        return n_rewards, None, None, state
+    enough = n >= 8 and fit.law.residuals.effective_n >= 3.0 and not fit.is_broken
+    return n_rewards, ceiling if enough else None, verdict, state
 
 
 def of_arm(log: Path) -> list[Facts]:
@@ -152,15 +158,13 @@ def test_every_command_has_the_same_rows(log: Path, tmp_path: Path) -> None:
         if not any(fitted):
             return
         if len({entry.columns["reward"] for entry in entries if entry.result}) == 1:
-            in_arm = [answer[:2] if has else () for answer, has in zip(answers, fitted, strict=True)]
+            in_arm = [answer[1:3] if has else () for answer, has in zip(answers, fitted, strict=True)]
             assert of_arm(log) == in_arm
-        predicted = json.loads(stdout("predict", "fit.json", "--target-entropy", "0", "--format", "json"))
+        predicted = json.loads(stdout("predict", "fit.json", "--format", "json"))
         known = [answer for answer, has in zip(answers, fitted, strict=True) if has]
-        for run, (_, ceiling, verdict) in zip(predicted["runs"], known, strict=True):
+        for run, (*_, verdict, state) in zip(predicted["runs"], known, strict=True):
             assert run["result"]["verdict"] == verdict
-            # Of a run that lost its reward the ceiling is unknown, and a curve may be there all the same.
-            predicted_at_0 = run["result"]["predictions"]
-            assert ceiling is None or ceiling == rounded(predicted_at_0[0]["mean"]["value"])
+            assert (run["result"]["state"] or {}).get("word") == state
 
 
 def series_of(log: Path) -> Iterator[Any]:
