@@ -48,9 +48,9 @@ NARROWEST = 60
 """Characters of a line below which a narrower terminal wraps it itself."""
 
 _BADGES = {
-    "green": r"usable|tested|passed|PASSED",
-    "yellow": r"not tested|refused|not excluded|SAME\?|caution",
-    "red": r"NOT USABLE|DIFFERENT|FAILED|TRIPPED|UNKNOWN|NOT EXCLUDED|reason",
+    "green": r"usable|tested|passed|PASSED|rising",
+    "yellow": r"not tested|refused|not excluded|SAME\?|caution|falling",
+    "red": r"NOT USABLE|DIFFERENT|FAILED|TRIPPED|UNKNOWN|NOT EXCLUDED|broken",
 }
 """Colour → the words at the beginning of a line that have it."""
 
@@ -162,8 +162,6 @@ def shown(document: Any, format: str) -> str:
     styled.highlight_regex(rf"(?m)^(?!(?:{'|'.join(_BADGES.values())}) )\S.*", "bold")
     for colour, words in _BADGES.items():
         styled.highlight_regex(rf"(?m)^(?:  )?(?:{words})(?= )", colour)
-    for colour, word in {"green": "holds", "yellow": "undecided", "red": "fails"}.items():
-        styled.highlight_regex(rf"(?m)^  entropy law +{word}(?=:)", colour)
     terminal = console.Console(file=sys.stdout)
     with terminal.capture() as capture:
         terminal.print(styled, end="", soft_wrap=True)
