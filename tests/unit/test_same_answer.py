@@ -11,23 +11,20 @@ import pytest
 from entropylaw import Fit
 from entropylaw.documents.codec import dumps
 from entropylaw.report import words
-from entropylaw.report.numbers import format_interval
 from entropylaw.results.result import replace
 from tests.golden.by_hand import fits
 from tests.pages import Page
-from tests.unit.test_lost_reward import lost
 from tests.unit.test_report_samples import by_hand, document, estimate, refused, run_by_hand
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-GATES = ("lost", "fails", "refused", "ceiling<0.1", "headroom<0.1", "p_headroom<0.5", "n<3")
+GATES = ("state==broken", "now<0.1", "gained<0", "keep_step<50", "fails", "refused", "ceiling<0.1", "n<3")
 
 
 def answers() -> dict[str, Fit]:
     """An answer of every kind, by a name without spaces."""
     made = fits() | {
-        "lost in the lab": lost(),
-        "cannot tell": replace(by_hand(), ceiling=estimate(0.5, -9.0, 9.0)),
+        "a wide interval at H = 0": by_hand(law={"ceiling": estimate(0.5, -9.0, 9.0)}),
     }
     return {re.sub(r"[^\w.]+", "-", name): fit for name, fit in made.items()}
 
@@ -36,7 +33,7 @@ def answers() -> dict[str, Fit]:
 def report(run, tmp_path):
     """The fits of every kind of run in a file, and the report of that."""
     entries = [replace(run_by_hand(fit, name), path=f"logs/{name}.csv") for name, fit in answers().items()]
-    kinds = ("no-relation", "cannot-tell", "holds")
+    kinds = ("lost", "no-entropy", "rising")
     entries += [replace(run_by_hand(answers()[kind], "several"), reward=kind) for kind in kinds]
     (tmp_path / "fits.fit.json").write_text(dumps(document(*entries, refused("metrics")).to_json()))
     assert run("report", "fits.fit.json", "-o", "rep", "--figures", "svg", "--jobs", "1").returncode == 0
@@ -72,26 +69,28 @@ def test_junit_has_the_lines_of_the_text(run, report):
 def test_text_page_index_and_table_say_the_same(run, report):
     index = (report / "index.html").read_text()
     rows = {row["run"]: row for row in csv.DictReader(io.StringIO((report / "report.csv").read_text()))}
-    gates = {
-        case["run"]: case for case in json.loads(cases(run, "rep"))["cases"] if case["gate"] == "ceiling<0.1"
-    }
+    gates = {(case["run"], case["gate"]): case["outcome"] for case in json.loads(cases(run, "rep"))["cases"]}
     for name, fit in answers().items():
         page = " ".join(Page((report / f"runs/{name}.html").read_text()).text.split())
-        row = index[index.index(f"runs/{name}.html") :].partition("</tr>")[0]
-        said = fit.no_ceiling or format_interval(fit.ceiling)
-        assert rows[name]["no_ceiling"] == fit.no_ceiling
-        assert said.replace("-", "−") in re.sub("<[^>]*>", "", row).replace("&#39;", "'"), name
-        assert (gates[name]["outcome"] == "unknown") is (fit.no_ceiling in ("lost reward", "no relation"))
-        if not fit.lost:
-            left = next(row for row in words.answers(fit) if row.label == "left on the curve")
-            assert said in left.text
-            assert all(text.replace("-", "−") in page for text in (left.value, *left.about)), name
-            assert left.text in " ".join(str(run_by_hand(fit)).split())
+        above = index[: index.index(f'runs/{name}.html"')]
+        group = above.rpartition('<table class="runs" aria-label="')[2].partition('"')[0]
+        word = "" if fit.state is None else fit.state.word
+        assert rows[name]["state"] == word
+        assert group == (word or "no state"), name
+        assert rows[name]["law"] == fit.verdict
+        assert (gates[name, "state==broken"] == "tripped") is fit.is_broken
+        assert (gates[name, "now<0.1"] == "unknown") is (fit.state is None)
+        without = fit.law is None or fit.law.ceiling.value is None or fit.verdict == "fails"
+        assert (gates[name, "ceiling<0.1"] == "unknown") is without, (name, gates[name, "ceiling<0.1"])
+        printed = " ".join(str(run_by_hand(fit)).split())
+        for said in words.answers(fit):
+            assert all(text.replace("-", "−") in page for text in (said.value, *said.about)), (name, said)
+            assert said.text in printed
 
 
 def test_figures_that_a_report_no_longer_has_are_removed(run, report):
     (report / "figures").mkdir(exist_ok=True)
-    for name in ("holds-law.png", "several-no-relation-law.svg", "mine.png", "other-law.png"):
+    for name in ("rising-law.png", "several-lost-law.svg", "mine.png", "other-law.png"):
         (report / "figures" / name).write_bytes(b"")
     assert run("report", "fits.fit.json", "-o", "rep", "--figures", "none", "--jobs", "1").returncode == 0
     assert sorted(path.name for path in (report / "figures").iterdir()) == ["mine.png", "other-law.png"]

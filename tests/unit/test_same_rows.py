@@ -107,13 +107,13 @@ def of_cases(cases: Sequence[Mapping[str, Any]]) -> Iterator[Facts]:
 
 
 def compared_by_gates(fit: Fit | None, answer: Facts) -> Facts:
-    """The same of an answer: its ceiling is unknown to gates where too little is known, or it is broken."""
+    """The same of an answer: its ceiling is unknown to gates where too little is known."""
     if fit is None:
         return ()
     n_rewards, n, ceiling, verdict, state = answer
     if fit.law is None:
         return n_rewards, None, None, state
-    enough = n >= 8 and fit.law.residuals.effective_n >= 3.0 and not fit.is_broken
+    enough = n >= 8 and fit.law.residuals.effective_n >= 3.0
     return n_rewards, ceiling if enough else None, verdict, state
 
 
