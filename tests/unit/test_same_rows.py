@@ -61,7 +61,7 @@ def rounded(value: float | None) -> float | None:
 
 
 def answer_of(fit: Fit | None, slug: str) -> Facts:
-    """Evaluations, ceiling, verdict and state, what the law has left out without one; or why there are none."""
+    """Numbers of evaluations, ceiling, verdict and state, as far as known; or why there are none."""
     if fit is None:
         return (slug,)
     state = None if fit.state is None else fit.state.word
