@@ -50,7 +50,7 @@ NARROWEST = 60
 _BADGES = {
     "green": r"usable|tested|passed|PASSED|rising",
     "yellow": r"not tested|refused|not excluded|SAME\?|caution|falling",
-    "red": r"broken|NOT USABLE|DIFFERENT|FAILED|TRIPPED|UNKNOWN|NOT EXCLUDED|reason",
+    "red": r"NOT USABLE|DIFFERENT|FAILED|TRIPPED|UNKNOWN|NOT EXCLUDED|broken",
 }
 """Colour → the words at the beginning of a line that have it."""
 

@@ -38,7 +38,10 @@ def undecided(why: Why, **more: Any) -> Fit:
 
 
 def unlawful(refusal: Refusal, **more: Any) -> Fit:
-    return replace(by_hand(**more), law=None, no_law=refusal)
+    """A run whose rewards have no entropy."""
+    made = by_hand(**more)
+    law = made.lawful()
+    return replace(made, law=None, no_law=refusal, unpaired=(law.step, law.reward))
 
 
 def states() -> dict[str, State]:
