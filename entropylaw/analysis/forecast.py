@@ -117,7 +117,8 @@ def so_far(step: FloatArray, reward: FloatArray, levels: Levels, max_reward: flo
     later = level[third:]
     least, most = bounds_of(reward, max_reward)
     # The last half of the steps has three evaluations at least: one alone has no line.
-    half = min(int(np.searchsorted(step, (step[0] + step[-1]) / 2.0)), step.size - 3)
+    middle = step[-1] - (0.5 + 1e-9) * (step[-1] - step[0])
+    half = min(int(np.searchsorted(step, middle)), step.size - 3)
     x = step[half:] - step[half:].mean()
     slope = float(x @ reward[half:] / (x @ x))
     return SoFar(

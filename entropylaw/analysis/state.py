@@ -14,6 +14,7 @@ from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import Levels, levels_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.results import Estimate
+from entropylaw.results.result import replace
 from entropylaw.results.state import Kept, State, Word
 
 FEWEST = 8
@@ -118,19 +119,32 @@ def state_of(
         since = float(step[loss.first])
     over = 1.0 - (since - step[0]) / (step[-1] - step[0]) if word == "flat" else SPANS[-1]
     third = levels.along_line(SPANS[-1]).estimate(level=level, method=METHOD)
+    now = now_of(levels, reward, max_reward, level=level)
+    change = levels.along_line(over).estimate(level=level, method=METHOD)
+    gained = levels.between(levels.last, 0).estimate(level=level, method=METHOD)
+    if is_constant:
+        # The level of equal values is theirs to within rounding only.
+        now = _exactly(float(reward[-1]), now)
+        change = _exactly(0.0, change)
+        gained = _exactly(0.0, gained)
     return State(
         word=word,
         since=since,
         last_step=float(step[-1]),
-        change=levels.along_line(over).estimate(level=level, method=METHOD),
+        change=change,
         would_show=0.5 * (third.width or 0.0),
-        now=now_of(levels, reward, max_reward, level=level),
-        gained=levels.between(levels.last, 0).estimate(level=level, method=METHOD),
+        now=now,
+        gained=gained,
         gain=counts,
         noise=levels.noise,
         keep=kept_step(step, reward, levels, counts, is_broken=word == "broken") if is_score else None,
         lost=None if loss is None or has_ended else (loss.best, loss.now),
     )
+
+
+def _exactly(value: float, estimate: Estimate) -> Estimate:
+    """The estimate with this value and no uncertainty."""
+    return replace(estimate, value=value, low=value, high=value, std_error=0.0)
 
 
 def _word_of(step: FloatArray, levels: Levels, gain: float) -> tuple[Word, float]:

@@ -282,6 +282,7 @@ def assert_same_verdict(one, other):
 @few
 @given(shift=SHIFTS, scale=SCALES, unit=UNITS, origin=ORIGINS, seed=SEEDS, blind=st.booleans())
 @example(shift=0.0, scale=1.0, unit=13.47196798977484, origin=1, seed=227, blind=False)
+@example(shift=0.0, scale=1.0, unit=1.9, origin=-74, seed=130, blind=False)
 def test_a_forecast_moves_with_the_units(shift, scale, unit, origin, seed, blind):
     step, entropy, reward = a_run(seed)
     reward = reward + 3.0

@@ -47,7 +47,7 @@ def test_fit_fits_a_terminal_and_predict_reads_its_document_exactly(run, lab, tm
     assert prediction["mean"]["low"] == rounded(fit.predict(0.1).mean.low)
 
 
-def test_a_prediction_without_a_target_is_of_now_of_zero_and_of_half_as_many_steps_again(run, tmp_path):
+def test_a_prediction_without_a_target_is_of_now_and_of_half_as_many_steps_again(run, tmp_path):
     """Each run has its own; columns can be named, as for a fit."""
     for name, n in (("a", 40), ("b", 31)):
         write_csv(tmp_path / f"{name}.csv", n=n, header="step,ent,acc")
@@ -61,7 +61,7 @@ def test_a_prediction_without_a_target_is_of_now_of_zero_and_of_half_as_many_ste
         runs = json.loads(done.stdout)["runs"]
         assert len(runs) == len(found)
         for one, fit in zip(runs, found, strict=True):
-            assert [each["entropy"] for each in one["result"]["predictions"]] == [fit.law.entropy_now, 0.0]
+            assert [each["entropy"] for each in one["result"]["predictions"]] == [fit.law.entropy_now]
             assert one["result"]["forecast"]["step"] == [np.ceil(1.5 * fit.law.step[-1])]
 
 
