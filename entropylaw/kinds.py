@@ -82,21 +82,6 @@ def coverage(text: str) -> float:
     return number
 
 
-def entropy_noise(text: str) -> str:
-    """A standard deviation in nats, as a text, or the name of a column."""
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    if not 0 < number < math.inf:
-        raise UsageError(
-            "bad-entropy-sd",
-            f"--entropy-sd {text}, expected a number of nats above 0",
-            "give the standard error of one logged entropy, or the column that holds it",
-        )
-    return text
-
-
 def one_of(*choices: str) -> Kind:
     """The values of an option that takes one of some words."""
 
@@ -132,12 +117,6 @@ MOST = Kind(
     metavar="X",
     example="1",
     read=largest_reward,
-    types=(int, float, str),
-)
-NOISE = Kind(
-    expected="a number of nats above 0, or a column's name",
-    metavar="SD",
-    read=entropy_noise,
     types=(int, float, str),
 )
 WRITTEN_REWARD = Kind(
