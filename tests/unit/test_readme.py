@@ -4,9 +4,11 @@ import re
 import shutil
 import subprocess
 import sys
+from operator import attrgetter
 
 import pytest
 
+import entropylaw
 from tests.conftest import HANGS, ROOT, clean_environment
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -94,6 +96,21 @@ def test_the_python_runs_as_printed(page, clone):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == program.count("print(")
+
+
+NAMED = re.compile(r"(?<![\w/.])fit\.(?!json)(\w+(?:\.\w+)*)")
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+
+
+def test_a_fit_has_what_pages_name():
+    fit = entropylaw.fit(ROOT / "entropylaw" / "demo" / "grpo_s0.csv")
+    named = {(page.name, name) for page in PAGES for name in NAMED.findall(page.read_text(encoding="utf-8"))}
+    assert {"law.ceiling", "forecast.p_gain", "keep.step"} <= {name for _, name in named}
+    for page, name in sorted(named):
+        try:
+            attrgetter(name)(fit)
+        except AttributeError as error:
+            pytest.fail(f"{page}: fit.{name}: {error}")
 
 
 FIT = "fit entropylaw/demo/{}.csv --no-save"
