@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
 from docs.json_schema import json_schema  # noqa: E402
+from entropylaw import Watcher, read_runs, select  # noqa: E402
 from entropylaw.cli.command import NAMES, all_settings, command_of  # noqa: E402
 from entropylaw.documents.codec import dumps  # noqa: E402
 from entropylaw.documents.kinds import KINDS  # noqa: E402
@@ -76,12 +77,14 @@ def generated() -> dict[Path, str]:
     columns = ROOT / "docs" / "trainers.md"
     settings, gates = ROOT / "docs" / "config.md", ROOT / "docs" / "ci.md"
     documents = ROOT / "docs" / "schemas.md"
+    loop = ROOT / "docs" / "loop.md"
     pages = {
         formats: formats_page(formats.read_text(encoding="utf-8")),
         columns: with_block(columns.read_text(encoding="utf-8"), "trainers", reference.trainer_sections()),
         settings: with_block(settings.read_text(encoding="utf-8"), "settings", settings_table()),
         **{page: with_outputs(page.read_text(encoding="utf-8")) for page in (readme, guide)},
         gates: with_block(gates.read_text(encoding="utf-8"), "quantities", quantities_table()),
+        loop: with_block(loop.read_text(encoding="utf-8"), "said", fenced(said_at(152))),
         documents: with_block(documents.read_text(encoding="utf-8"), "kinds", kinds_table()),
     }
     pages[readme] = with_block(pages[readme], "trust", trust_table())
@@ -156,6 +159,18 @@ def formats_page(text: str) -> str:
     for name, table in tables.items():
         text = with_block(text, name, table)
     return text
+
+
+def said_at(step: float) -> str:
+    """What a watcher says of a run of the demo at a step."""
+    said: list[str] = []
+    (log,) = read_runs(ROOT / "entropylaw" / "demo" / "grpo_s0.csv")
+    run = select(log)
+    watcher = Watcher(steps=400, cost_per_step=0.8, max_reward=1, say=said.append)
+    until = run.step <= step
+    for at, entropy, reward in zip(run.step[until], run.entropy[until], run.reward[until], strict=True):
+        watcher.update(at, entropy=entropy, rewards={"val_acc": reward})
+    return said[-1]
 
 
 def quantities_table() -> str:
