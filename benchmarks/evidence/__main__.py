@@ -127,18 +127,26 @@ def commits_of(sources: Path) -> dict[str, str]:
     return {repository.casefold(): f"`{commit}`" for repository, commit in named}
 
 
+PUBLISHED = ("the stop line", "entropy", "rldoctor")
+"""With what the rules begin that the page has; the others of the replay are there to choose a share."""
+
+
 def alarms() -> str:
     """What ``docs/benchmarks/replay.md`` says of published rules on public logs, half by half."""
     text = (PAGES / "replay.md").read_text(encoding="utf-8")
-    parts = re.findall(r"### (Public logs, [^\n]*)\n\n([^\n]*)\n\n((?:\|[^\n]*\n)+)", text)
-    return "\n\n".join(f"{name}, {about.rstrip('.')}:\n\n{rows.rstrip()}" for name, about, rows in parts)
+    parts = re.findall(r"### (Public logs, [^\n]*)\n\n([^\n]*)\n\n(\|.*\n\|.*\n)((?:\|.*\n)+)", text)
+    blocks = []
+    for name, about, head, body in parts:
+        rows = [row for row in body.splitlines() if row.removeprefix("| ").startswith(PUBLISHED)]
+        blocks.append(f"{name}, {about.rstrip('.')}:\n\n{head}" + "\n".join(rows))
+    return "\n\n".join(blocks)
 
 
 def law_sentence(public: Sequence[logs.Fitted]) -> str:
     """In how many runs and repositories the law holds, of those that decide."""
-    words = Counter(reward.fit.verdict.value for reward in public)
-    decided = {reward.repository for reward in public if reward.fit.verdict.value != "undecided"}
-    where_true = {reward.repository for reward in public if reward.fit.verdict.value == "holds"}
+    words = Counter(reward.law.verdict.value for reward in public)
+    decided = {reward.repository for reward in public if reward.law.verdict.value != "undecided"}
+    where_true = {reward.repository for reward in public if reward.law.verdict.value == "holds"}
     share = share_of(len(where_true), len(decided))
     places = {reward.repository for reward in public}
     return (

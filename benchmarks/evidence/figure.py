@@ -23,9 +23,9 @@ def law_picture(public: Sequence[Fitted]) -> str:
         figure = Figure(figsize=(1.5 * WIDTH, 0.9 + 0.24 * len(places)), layout="constrained")
         axes = figure.add_subplot()
         for verdict, (shade, mark) in MARKS.items():
-            members = [reward for reward in public if reward.fit.verdict.value == verdict]
+            members = [reward for reward in public if reward.law.verdict.value == verdict]
             axes.scatter(
-                [reward.fit.law.r_squared for reward in members],
+                [reward.law.r_squared for reward in members],
                 [places.index(reward.repository) for reward in members],
                 c=shade,
                 marker=mark,
@@ -47,4 +47,4 @@ def law_picture(public: Sequence[Fitted]) -> str:
 
 def median_of(public: Sequence[Fitted], place: str) -> float:
     """The median R² of a repository's rewards."""
-    return float(np.median([reward.fit.law.r_squared for reward in public if reward.repository == place]))
+    return float(np.median([reward.law.r_squared for reward in public if reward.repository == place]))

@@ -12,11 +12,12 @@ import numpy as np
 
 from benchmarks.evidence.rule import FloatArray
 from benchmarks.finished import REPOSITORIES
-from entropylaw import EntropyLawError, Fit
+from entropylaw import EntropyLawError
 from entropylaw.logs import catalog
 from entropylaw.logs.load import read_all
 from entropylaw.logs.runs import Run
 from entropylaw.pipeline.steps import fit_logs
+from entropylaw.results.law import LawFit
 
 FAMILIES = ("qwen3", "qwen2.5", "qwen2", "qwen", "llama", "gemma", "deepseek", "smollm", "phi", "mistral")
 BENCHMARKS = (
@@ -40,38 +41,40 @@ FEWEST = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fitted:
-    """A reward of a run: where it is from, its answer, and KL (n,) at its evaluations where it is logged."""
+    """A reward of a run: where it is from, its law, and KL (n,) at its evaluations where it is logged."""
 
     repository: str
     trainer: str
     family: str
     benchmark: str
     is_validation: bool
-    fit: Fit
+    run: str
+    law: LawFit
     kl: FloatArray | None
 
 
 def fitted_below(folder: Path) -> list[Fitted]:
-    """Every reward below a folder that can be fitted, each content once."""
+    """Every reward below a folder that has a law, each content once."""
     rewards: dict[bytes, Fitted] = {}
     for path in sorted(folder.glob("*/*")):
         home = path.parent.name
         repository = REPOSITORIES.get(f"{home}/{path.name}", REPOSITORIES.get(home, home))
         for reward in fitted_in(path, repository):
-            law = reward.fit.law
+            law = reward.law
             rewards.setdefault(law.step.tobytes() + law.reward.tobytes(), reward)
     return list(rewards.values())
 
 
 def fitted_in(path: Path, repository: str) -> Iterator[Fitted]:
-    """The rewards of one log; nothing where it cannot be read."""
+    """The rewards of one log that have a law; nothing where it cannot be read."""
     try:
         runs = {run.name: run for run in read_all([str(path)]).runs}
         entries = fit_logs([path]).runs
     except EntropyLawError:
         return
     for entry in entries:
-        if entry.result is None:
+        law = None if entry.result is None else entry.result.law
+        if law is None:
             continue
         run, column = runs[entry.run], entry.columns["reward"].column
         named = f"{path.name} {run.name} {' '.join(map(str, run.settings.values()))}".casefold()
@@ -81,8 +84,9 @@ def fitted_in(path: Path, repository: str) -> Iterator[Fitted]:
             family=first_of(FAMILIES, named) or "not named",
             benchmark=first_of(BENCHMARKS, f"{column} {named}".casefold()) or "other",
             is_validation=entry.columns["reward"].meaning.kind == "validation",
-            fit=entry.result,
-            kl=kl_at(run, entry.result.law.step),
+            run=entry.run,
+            law=law,
+            kl=kl_at(run, law.step),
         )
 
 
@@ -108,8 +112,8 @@ def verdicts(rewards: Sequence[Fitted], group: Callable[[Fitted], str]) -> list[
     rows = []
     for name in sorted({group(reward) for reward in rewards}):
         members = [reward for reward in rewards if group(reward) == name]
-        words = Counter(reward.fit.verdict.value for reward in members)
-        r_squared = [reward.fit.law.r_squared for reward in members]
+        words = Counter(reward.law.verdict.value for reward in members)
+        r_squared = [reward.law.r_squared for reward in members]
         rows.append(
             (
                 name,
@@ -123,9 +127,9 @@ def verdicts(rewards: Sequence[Fitted], group: Callable[[Fitted], str]) -> list[
 
 
 RIVALS: Mapping[str, Callable[[Fitted], FloatArray | None]] = {
-    "exp(H), the law": lambda reward: np.exp(reward.fit.law.smoothed_entropy),
-    "H": lambda reward: reward.fit.law.smoothed_entropy,
-    "log step": lambda reward: np.log1p(reward.fit.law.step - reward.fit.law.step[0]),
+    "exp(H), the law": lambda reward: np.exp(reward.law.smoothed_entropy),
+    "H": lambda reward: reward.law.smoothed_entropy,
+    "log step": lambda reward: np.log1p(reward.law.step - reward.law.step[0]),
     "√KL": lambda reward: None if reward.kl is None else np.sqrt(np.maximum(reward.kl, 0.0)),
     "KL": lambda reward: reward.kl,
 }
@@ -143,12 +147,10 @@ def rivals(rewards: Sequence[Fitted]) -> list[tuple[str, ...]]:
     """Per column: the runs that have it, its median R², and in how many it is the best of those they have."""
     scores = []
     for reward in rewards:
-        if reward.fit.n < FEWEST:
+        if reward.law.step.size < FEWEST:
             continue
         columns = {name: column(reward) for name, column in RIVALS.items()}
-        scores.append(
-            {name: r_squared(x, reward.fit.law.reward) for name, x in columns.items() if x is not None}
-        )
+        scores.append({name: r_squared(x, reward.law.reward) for name, x in columns.items() if x is not None})
     has_kl = [score for score in scores if "KL" in score]
     rows = []
     for name in RIVALS:
@@ -165,11 +167,11 @@ def entropies(rewards: Sequence[Fitted]) -> list[tuple[str, ...]]:
     """Per trainer and family of models: runs, and the entropies at their starts and ends, nats."""
     runs: dict[tuple[str, str, str, str], Fitted] = {}
     for reward in rewards:
-        runs.setdefault((reward.trainer, reward.family, reward.repository, reward.fit.run), reward)
+        runs.setdefault((reward.trainer, reward.family, reward.repository, reward.run), reward)
     rows = []
     for trainer, family in sorted({key[:2] for key in runs}):
         members = {key: reward for key, reward in runs.items() if key[:2] == (trainer, family)}
-        curves = [reward.fit.law.smoothed_entropy for reward in members.values()]
+        curves = [reward.law.smoothed_entropy for reward in members.values()]
         starts, stops = spread_of([curve[0] for curve in curves]), spread_of([curve[-1] for curve in curves])
         rows.append(
             (trainer, family, str(len(members)), str(len({key[2] for key in members})), starts, stops)

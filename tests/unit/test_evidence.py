@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from benchmarks.evidence.__main__ import claims
+from benchmarks.evidence.__main__ import PAGE, alarms, claims
 from benchmarks.evidence.claims import CLAIMS, halved, pass_at, tallies
+from benchmarks.evidence.logs import fitted_in
 from benchmarks.evidence.planted import WORLDS, World, rates
 from benchmarks.evidence.rule import Answer, Claim, Made, ask, decide, mean_of, share_of
+from tests.conftest import ROOT
 
 ASKED = [claim for claim in CLAIMS if claim.effect is not None]
 
@@ -80,3 +82,18 @@ def test_a_row_shows_the_number_that_its_answer_follows_from():
     (row,) = [line for line in text.splitlines() if claim.statement in line]
     assert "**confirmed**" in row
     assert "4 seeds; limit 0.5" in row
+
+
+def test_the_law_is_counted_of_rewards_that_have_one(tmp_path):
+    with_entropy = ROOT / "entropylaw" / "demo" / "grpo_s0.csv"
+    rows = [row.split(",") for row in with_entropy.read_text(encoding="utf-8").splitlines()]
+    plain = tmp_path / "plain.csv"
+    plain.write_text("\n".join(f"{row[0]},{row[-1]}" for row in rows), encoding="utf-8")
+    (reward,) = fitted_in(with_entropy, "one")
+    assert reward.law.step.size == 51
+    assert list(fitted_in(plain, "one")) == []
+
+
+def test_the_page_has_the_alarms_of_the_replay():
+    assert alarms() in PAGE.read_text(encoding="utf-8")
+    assert alarms().count("| the stop line, `broken` |") == 2
