@@ -283,9 +283,9 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     Every run is compared with every condition. The interval decides, not the point: a condition holds
     where the whole interval satisfies EXPR; where a part of it does, "not excluded" is printed, and only
     --strict fails. An unknown value fails, and the reason is printed: a run that was refused, an interval
-    that is missing, the law's numbers where the law fails or the log has no entropy, the forecast of a broken
-    run, fitted numbers of too few evaluations, and rewards whose units do not convert. Whatever the reason,
-    an unknown value exits with code 5, for one file as for several.
+    that is missing, the law's numbers where the law fails or the log has no entropy, the forecast and the
+    law of a broken run, fitted numbers of too few evaluations, and rewards whose units do not convert.
+    Whatever the reason, an unknown value exits with code 5, for one file as for several.
     """
 
     example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if state==broken"

@@ -206,9 +206,9 @@ def _decide_phase_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, st
 
 def _decide_verdict(name: str, judged: Fit | RunPrediction) -> tuple[Outcome, str]:
     """The outcome of ``fails`` or ``undecided`` for a run with a verdict, and its sentence."""
+    if reason := why_no_law(judged):
+        return "unknown", reason
     undecided = judged.verdict == Verdict.undecided
-    if judged.verdict == "none":
-        return "unknown", why_no_law(judged)
     verdict = "the verdict is undecided" if undecided else f"the law {judged.verdict}"
     reasons = "; ".join(sentences(judged.findings, "reason")[:1])
     sentence = f"{verdict}: {reasons}" if reasons else verdict

@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from entropylaw.results.phases import CurvePhases, PhaseFit
 
 
+_BROKEN = "the run is broken"
+
+
 def _ahead(read: Callable[[Forecast], Value]) -> Accessor:
     """A value of the forecast of a fit or a prediction, or the reason why it has none.
 
@@ -61,12 +64,17 @@ def _ahead(read: Callable[[Forecast], Value]) -> Accessor:
 
     def accessor(judged: Any) -> Value:
         if judged.is_broken:
-            return Unknown(reason="the run is broken")
+            return Unknown(reason=_BROKEN)
         if judged.forecast is None:
             return Unknown(reason=judged.no_forecast or "no forecast was requested")
         return read(judged.forecast)
 
     return accessor
+
+
+def _gain_by_step(judged: Any) -> str:
+    """The gain that a probability of the forecast is of, and by which step."""
+    return f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}"
 
 
 def _phases(read: Callable[[PhaseFit], Value | None], missing: str) -> Accessor:
@@ -161,8 +169,8 @@ def _kept(field: str) -> Accessor:
     return read
 
 
-def _of_law(path: str) -> Accessor:
-    """A value of the law, or the reason why the run has none."""
+def _beside_law(path: str) -> Accessor:
+    """A value that a run with a law has, also a broken one, or the reason why there is no law."""
 
     def read(judged: Any) -> Value | None:
         if judged.law is None:
@@ -175,22 +183,34 @@ def _of_law(path: str) -> Accessor:
     return read
 
 
-def why_no_law(judged: Any) -> str:
-    """Why a fit or a prediction without a law has none, and what to do."""
-    return f"there is no law: {judged.no_law.message}: {judged.no_law.hint}"
+def _of_law(path: str) -> Accessor:
+    """A value of the law, or the reason why nothing is said of it."""
+    value_of = _beside_law(path)
 
-
-def _at_end(path: str) -> Accessor:
-    """A value of the law at the end, which is not known where the entropy ends long before it."""
-
-    def read(fit: Fit) -> Value | None:
-        for finding in fit.findings:
-            if finding.code == EARLY:
-                words = "the entropy ends at step {last:g}, and the reward at {end:g}"
-                return Unknown(reason=words.format_map(finding.values))
-        return _of_law(path)(fit)
+    def read(judged: Any) -> Value | None:
+        reason = why_no_law(judged)
+        return Unknown(reason=reason) if reason else value_of(judged)
 
     return read
+
+
+def why_no_law(judged: Any) -> str:
+    """Why nothing is said of the law of a fit or a prediction, and what to do; empty where something is.
+
+    As on the screen: the law of a broken run was fitted to the rewards that were lost as well.
+    """
+    if judged.no_law is not None:
+        return f"there is no law: {judged.no_law.message}: {judged.no_law.hint}"
+    return _BROKEN if judged.is_broken else ""
+
+
+def _entropy_now(fit: Fit) -> Value | None:
+    """The entropy at the last evaluation, which is not known where the entropy ends long before it."""
+    for finding in fit.findings:
+        if finding.code == EARLY:
+            words = "the entropy ends at step {last:g}, and the reward at {end:g}"
+            return Unknown(reason=words.format_map(finding.values))
+    return _beside_law("entropy_now")(fit)
 
 
 _law = partial(Quantity, of_law=True)
@@ -209,15 +229,15 @@ def _cautions(judged: Any) -> int:
 
 def _verdict(judged: Any) -> Value:
     """The verdict on the law."""
-    if judged.verdict == "none":
-        return Unknown(reason=why_no_law(judged))
+    if reason := why_no_law(judged):
+        return Unknown(reason=reason)
     return str(judged.verdict)
 
 
 def _why(judged: Any) -> Value:
     """Why the law does not hold; of a prediction its own field."""
-    if judged.verdict == "none":
-        return Unknown(reason=why_no_law(judged))
+    if reason := why_no_law(judged):
+        return Unknown(reason=reason)
     why = judged.why if hasattr(judged, "why") else judged.law.why
     return str(why or "none")
 
@@ -289,7 +309,12 @@ _ALL = (
     ),
     _judged("now", "level of the reward at the last evaluation", LEVEL, _state("now")),
     _judged("gained", "that level less the one at the first evaluation", LEVELS_APART, _state("gained")),
-    _judged("change", "change of the level over the last third", LEVELS_APART, _state("change")),
+    _judged(
+        "change",
+        "change of the level over the last third, or since it is flat",
+        LEVELS_APART,
+        _state("change"),
+    ),
     _judged("flat_steps", "steps for which the reward has been flat", LASTING, _flat_steps, kind="number"),
     _judged("noise", "noise of one evaluation", GAIN, _state("noise"), kind="number"),
     _judged("keep_step", "the step to keep", STEPS, _kept("step"), kind="number"),
@@ -310,8 +335,8 @@ _ALL = (
         NATS,
         lambda fit: fit.drop_per_100_steps or Unknown(reason="the log has no entropy"),
     ),
-    _unfitted("entropy_now", "entropy at the last evaluation", ENTROPY, _at_end("entropy_now"), of_law=True),
-    _law_number("entropy_noise", "noise of a logged entropy", SPREAD, _of_law("entropy_noise")),
+    _unfitted("entropy_now", "entropy at the last evaluation", ENTROPY, _entropy_now, of_law=True),
+    _law_number("entropy_noise", "noise of a logged entropy", SPREAD, _beside_law("entropy_noise")),
     _law_number("odds_entropy", "odds of curves in H to the step", ODDS, _of_law("tests.odds_entropy")),
     _law_number("odds_law", "odds of the law to curves in the step", ODDS, _of_law("tests.odds_law")),
     _law_number("odds_line", "odds of the law to a line in H", ODDS, _of_law("tests.odds_line")),
@@ -363,7 +388,7 @@ _ALL = (
         PROBABILITY,
         _ahead(lambda ahead: ahead.p_gains[-1]),
         kind="number",
-        detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
+        detail=_gain_by_step,
     ),
     _later(
         "p_ever",
@@ -371,7 +396,7 @@ _ALL = (
         PROBABILITY,
         _ahead(lambda ahead: ahead.p_ever),
         kind="number",
-        detail=lambda judged: f"{judged.forecast.gain:.3g} or more by step {judged.forecast.step[-1]:g}",
+        detail=_gain_by_step,
     ),
     Quantity(
         "stop_line",

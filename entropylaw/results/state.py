@@ -1,4 +1,4 @@
-"""The state of a run: one word about what its reward has done so far, and the numbers that it rests on."""
+"""The state of a run: one word about what its reward has done so far, and the numbers behind it."""
 
 from typing import Literal
 

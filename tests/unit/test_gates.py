@@ -190,12 +190,18 @@ def test_a_probability_names_its_gain_and_a_forecast_its_step():
 
 
 @pytest.mark.parametrize("kind", ["fit", "prediction"])
-def test_of_a_broken_run_no_gain_and_no_reward_ahead_is_known(kind):
+def test_of_a_broken_run_no_reward_ahead_and_no_law_is_known(kind):
     entry = fitted() if kind == "fit" else encode(prediction())
     entry["result"]["state"] |= {"word": "broken", "lost": [0.8, 0.1]}
     run = document(entry, kind=kind)
-    for gate in ("p_gain<0.1", "p_ever<0.1", "forecast_reward<0.3", "saturation_step<1"):
-        found = case(run, gate)
+    gates = ["p_gain<0.1", "p_ever<0.1", "forecast_reward<0.3", "saturation_step<1", "fails", "undecided"]
+    gates += ["verdict!='holds'", "why!='no clear slope'"]
+    if kind == "fit":
+        beside = {"entropy_now", "entropy_noise", "drop_per_100_steps"}
+        gates += [compared_with(name) for name in sorted(OF_ENTROPY - beside)]
+        assert case(run, "entropy_now<0.1").outcome in ("passed", "tripped")
+    for gate in gates:
+        found = case(run, gate, even_if_fails=True)
         assert (found.outcome, found.failed, found.sentence) == ("unknown", True, "the run is broken")
     assert case(run, "state==broken").outcome == "tripped"
 
