@@ -1,18 +1,18 @@
 """The answer about one run: its state, what comes next, the step to keep, and the law."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 from msgspec import Struct
 
 from entropylaw.arrays import FloatArray, held, on_access
 from entropylaw.binding import methods
 from entropylaw.errors import FitError
-from entropylaw.results import Curve, EntropySet, Estimate, Prediction
+from entropylaw.results import Curve, Estimate
 from entropylaw.results.columns import Refusal
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.law import LawFit
+from entropylaw.results.law import LawFit, Predictor
 from entropylaw.results.result import Finding, Qualified, Result
 from entropylaw.results.state import Kept, State
 from entropylaw.results.stop import StopLine
@@ -50,7 +50,7 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @on_access
-class Fit(Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
+class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
     """The answer about one run. What needs an entropy is in ``law``, which a run without one lacks.
 
     Attributes
@@ -136,28 +136,6 @@ class Fit(Qualified, Result, frozen=True, kw_only=True, eq=False, dict=True):
         if self.no_law is None:
             raise FitError("no-law", "the run has no law", "fit a log with an entropy")
         raise FitError("no-law", f"there is no law: {self.no_law.message}", self.no_law.hint)
-
-    @overload
-    def predict(self, entropy: float, *, level: float | None = None) -> Prediction: ...
-    @overload
-    def predict(
-        self, entropy: Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> tuple[Prediction, ...]: ...
-    def predict(
-        self, entropy: float | Sequence[float] | FloatArray, *, level: float | None = None
-    ) -> Prediction | tuple[Prediction, ...]:
-        """Reward at an entropy, or at several, by the averaged curve; see :meth:`LawFit.predict`.
-
-        Raises FitError ``no-law`` for a run without one.
-        """
-        return methods.predicting().predict(self, entropy, level)  # type: ignore[no-any-return]
-
-    def entropy_for(self, reward: float, *, level: float | None = None) -> EntropySet:
-        """The entropies of a reward by the averaged curve; see :meth:`LawFit.entropy_for`.
-
-        Raises FitError ``no-law`` for a run without one.
-        """
-        return methods.predicting().entropy_for(self, reward, level)  # type: ignore[no-any-return]
 
     def flaw(self) -> str:
         """Neither a law nor a state, or one without a reason."""

@@ -53,6 +53,8 @@ class Predictor:
         ------
         UsageError
             ``bad-level``, or ``bad-entropy`` where an entropy is negative, not finite or above 12 nats.
+        FitError
+            ``no-law`` of a run without one.
         """
         return methods.predicting().predict(self, entropy, level)  # type: ignore[no-any-return]
 
@@ -61,7 +63,7 @@ class Predictor:
 
         The set holds every H for which the target is in the interval of the mean at H, with coverage
         ``level`` (the fit's own where not given). It is empty where the target is above (or below) every
-        interval, and has no upper end where the sign of a is not settled.
+        interval, and has no upper end where the sign of a is not settled. Raises FitError ``no-law``.
         """
         return methods.predicting().entropy_for(self, reward, level)  # type: ignore[no-any-return]
 
