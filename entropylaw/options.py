@@ -164,7 +164,7 @@ class Coverage:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ColumnOptions(LogOptions):
-    """Family: which columns of a log are the law's, and how they are paired."""
+    """Family: which columns of a log are the entropy and the reward, and how they are paired."""
 
     entropy: tuple[str, ...] = column("entropy", "Entropy column.", many=True)
     reward: tuple[str, ...] = column("reward", "Reward column, or label of a reward.", many=True)
@@ -179,7 +179,7 @@ class ColumnOptions(LogOptions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LawOptions(ColumnOptions):
-    """Family: how the law is fitted to a run."""
+    """Family: how a run is fitted."""
 
     from_step: float | None = setting(
         "--from-step STEP",
@@ -233,7 +233,7 @@ class Gained:
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(LawOptions, Gained, Coverage):
-    """Family: the laws of some runs. The settings of a fit document."""
+    """Family: the fits of some runs. The settings of a fit document."""
 
     ALWAYS: ClassVar = frozenset({"level", "entropy", "reward", "step", "run", "pair"})
     """Fields that every stored document has."""

@@ -204,7 +204,7 @@ class PhasesDocument(Document[PhaseFit], frozen=True, kw_only=True):
 class RunReport(Struct, frozen=True, kw_only=True):
     """The entries of a report about one reward of a run.
 
-    ``fit`` is its law with the forecast, or why there is none. ``phases`` is None where the log has no curves
+    ``fit`` is the answer about it, or why there is none. ``phases`` is None where the log has no curves
     of planning or execution, and beside the first reward only.
     """
 

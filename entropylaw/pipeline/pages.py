@@ -88,7 +88,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The result of a task: its rows in the index, the names of its figures, and what has no law, and why.
+    """The result of a task: its rows in the index, the names of its figures, and what has no fit, and why.
 
     A row is of one reward, and ``refused`` has names with reasons. ``read`` distinguishes data that give no
     fit from a file that could not be read; ``phases`` is the summary of its phases; ``unchanged`` says that
@@ -105,7 +105,7 @@ class Done:
 
     @property
     def fitted(self) -> bool:
-        """Whether it has a law for any reward."""
+        """Whether it has a fit of any reward."""
         return len(self.refused) < len(self.rows)
 
 
@@ -124,17 +124,17 @@ def work(task: Task) -> Done:
     except (OutputError, UsageError):
         raise
     except Exception as error:
-        # As in a step: a page that cannot be drawn is that of a run without a law.
-        return _without_law(task, steps.failed(error))
+        # One run never stops the others: what cannot be drawn, whatever the bug, is refused with its reason.
+        return _without_fit(task, steps.failed(error))
 
 
 def died(task: Task) -> Done:
     """The result for a run whose process was killed."""
-    return _without_law(task, steps.killed())
+    return _without_fit(task, steps.killed())
 
 
-def _without_law(task: Task, error: EntropyLawError) -> Done:
-    """Write the files of a run that has an error in place of a law."""
+def _without_fit(task: Task, error: EntropyLawError) -> Done:
+    """Write the files of a run that has an error in place of a fit."""
     entry: Entry[Fit] = Entry.of(task.input.run or task.name, None, error=error)
     done, files = _drawn(task, (RunReport(fit=entry),))
     return _written(task, replace(done, read=error.exit_code != InputError.exit_code), files)
@@ -162,7 +162,7 @@ def _made(task: Task) -> tuple[Done, Files]:
 
 
 def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
-    """The phases of a run with planning's or execution's entropy; a bug there does not affect the law."""
+    """The phases of a run with planning's or execution's entropy; a bug there does not affect the fit."""
     try:
         series = phase_series(run)
         if series.planning is None and series.execution is None and series.semantic is None:
@@ -174,6 +174,7 @@ def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
     except EntropyLawError:
         return None
     except Exception as error:
+        # As in a step: the phases are refused with the reason, whatever the bug.
         return Entry.of(run, None, error=steps.failed(error))
 
 

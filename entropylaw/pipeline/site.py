@@ -84,12 +84,12 @@ class Outcome:
 
     @property
     def failures(self) -> tuple[Done, ...]:
-        """The runs without a law, be it for one reward."""
+        """The runs without a fit, be it of one reward."""
         return tuple(run for run in self.done if run.refused)
 
     @property
     def answered(self) -> bool:
-        """Whether any run has a law, or phases: what `entropylaw tokens` wrote has no reward."""
+        """Whether any run has a fit, or phases: what `entropylaw tokens` wrote has no reward."""
         return any(run.fitted or run.rows[0].phases is not None for run in self.done)
 
 

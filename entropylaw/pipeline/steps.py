@@ -69,7 +69,7 @@ def provenance(inputs: Inputs) -> dict[str, Any]:
 
 
 class Fit(Step[FitResult]):
-    """What a run does, and its law."""
+    """The state of a run, its forecast, and its law."""
 
     name, result, few = "fit", Entry[FitResult], 12
 
@@ -79,7 +79,7 @@ class Fit(Step[FitResult]):
 
 
 class Law(Step[FitResult]):
-    """The law of a run alone, in half the time: without a forecast, and without what its entropy does."""
+    """The state and the law of a run: without a forecast, and without what its entropy does."""
 
     name, result, few = "law", Entry[FitResult], 12
 
@@ -200,14 +200,14 @@ def run_step(task: _Task) -> tuple[Entry[Any], ...]:
         chosen = step.choose(run)
     except UsageError:
         raise
-    except Exception as error:
+    except Exception as error:  # of this run alone, with the reason
         return (Entry.of(run, None, error=failed(error)),)
     for series in chosen:
         try:
             entries.append(step.compute(run, series))
         except UsageError:
             raise
-        except Exception as error:
+        except Exception as error:  # of this reward alone, with the reason
             entries.append(Entry.of(run, series, error=failed(error)))
     slugs = [None if entry.refusal is None else entry.refusal.slug for entry in entries]
     if None in slugs and "out-of-memory" not in slugs:
@@ -227,7 +227,7 @@ def fit_logs(paths: Sequence[Any], settings: FitOptions | None = None) -> FitDoc
 
     Returns
     -------
-    A document with one entry per run. A run that cannot be fitted has a ``refusal`` in place of a law, and
+    A document with one entry per run. A run that cannot be fitted has a ``refusal`` in place of a fit, and
     so has a file that cannot be read; nothing is raised for either.
     """
     step = Fit(FitOptions() if settings is None else checked(of_kind(settings, FitOptions, "settings")))
