@@ -183,7 +183,7 @@ def quantities_table() -> str:
         words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
         compared = {"estimate": "interval", "word": words}.get(one.kind, one.kind)
         unknown = "there is no law" if one.of_law else ""
-        if one.needs == "law":
+        if one.by_law:
             unknown = "there is no law, or it fails"
         where = judged if "prediction" in one.reads else found_in[one.reads[0]]
         if one.name in ("fails", "undecided"):

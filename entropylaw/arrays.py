@@ -43,6 +43,8 @@ class _OnAccess:
             value = _array_of(value)
         elif isinstance(value, tuple):
             value = tuple(map(_array_of, value))
+        else:
+            return value
         self.field.__set__(result, value)
         return value
 

@@ -326,9 +326,9 @@ _ALL = (
         _kept("p_better"),
         kind="number",
     ),
-    _law("ceiling", "b − a, the reward at H = 0 by the law", LEVEL, _of_law("ceiling"), needs="law"),
-    _law("a", "coefficient of R = b − a·exp(H)", REWARD, _of_law("a"), needs="law"),
-    _law("b", "coefficient of R = b − a·exp(H)", REWARD, _of_law("b"), needs="law"),
+    _law("ceiling", "b − a, the reward at H = 0 by the law", LEVEL, _of_law("ceiling"), by_law=True),
+    _law("a", "coefficient of R = b − a·exp(H)", REWARD, _of_law("a"), by_law=True),
+    _law("b", "coefficient of R = b − a·exp(H)", REWARD, _of_law("b"), by_law=True),
     Quantity(
         "drop_per_100_steps",
         "recent entropy loss per 100 steps",

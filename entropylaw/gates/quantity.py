@@ -32,13 +32,10 @@ ResultKind = Literal["fit", "prediction", "phases", "comparison", "samples"]
 """The kinds of results that entries of documents have."""
 
 JUDGED: tuple[ResultKind, ...] = ("fit", "prediction")
-"""The kinds of results with a verdict; they hold a forecast, too."""
+"""The kinds of results with a verdict and a forecast."""
 
 Kind = Literal["estimate", "number", "word", "flag"]
 """How a quantity is compared: an estimate by its interval, a number, which has none, directly."""
-
-Needs = Literal["nothing", "law"]
-"""What a quantity needs that must not fail: nothing, or the law."""
 
 FEWEST_EVALUATIONS = 2
 """Evaluations of a document of a fit at least: others are damaged."""
@@ -115,14 +112,14 @@ SHARE = Unit("share", -5.0, 5.0, of_reward="fall")
 class Quantity:
     """A quantity that a gate can compare: its name in expressions, its meaning and unit for lists.
 
-    ``reads`` are the kinds of results that have it, the first of them that a run has is read: by
-    ``accessor``, the path of an attribute, by default the one of its name, or a function that returns None
-    where the result has no value. A comparison's result is its document, that of samples also a row. Flags
-    have no accessor. ``needs`` is what must not fail for
-    it to be known; ``words`` are the values of a word, and ``otherwise`` is what it means that it has none
-    of them. ``detail`` is what a sentence adds to the number: of which gain, at which step. ``fitted`` says
-    that a number is estimated from the evaluations, of which some are needed, and neither counted nor logged.
-    ``of_law`` says that it is of the law, and unknown of a run without one.
+    ``reads`` are the kinds of results that have it; the first of them that a run has is read. ``accessor``
+    is the path of an attribute, by default the one of its name, or a function that returns None where the
+    result has no value. A comparison's result is its document, that of samples also a row. Flags have no
+    accessor. ``words`` are the values of a word, and ``otherwise`` is what it means that it has none of them.
+    ``detail`` is what a sentence adds to the number: of which gain, at which step. ``fitted`` says that a
+    number is estimated from the evaluations, of which some are needed, and neither counted nor logged.
+    ``of_law`` says that it is of the law, and unknown of a run without one; ``by_law`` that it is true only
+    as far as the law is, and unknown where that fails.
     """
 
     name: str
@@ -131,7 +128,7 @@ class Quantity:
     accessor: str | Accessor = ""
     kind: Kind = "estimate"
     reads: tuple[ResultKind, ...] = ("fit",)
-    needs: Needs = "nothing"
+    by_law: bool = False
     words: tuple[str, ...] = ()
     otherwise: str = ""
     detail: Callable[[Any], str] | None = None

@@ -16,7 +16,6 @@ from entropylaw.gates.quantity import (
     FEWEST_FITTED,
     JUDGED,
     LEAST_EFFECTIVE,
-    Needs,
     Quantity,
     ResultKind,
     Value,
@@ -114,7 +113,7 @@ def why_unusable(quantity: Quantity, run: RunEntries, value: Value | None, *, an
     if entry is None or "fit" not in quantity.reads:
         return ""
     result: Any = entry.result
-    if not any_law and (failing := _why_failing(quantity.needs, result)):
+    if quantity.by_law and not any_law and (failing := _why_failing(result)):
         return failing
     if not quantity.fitted or not _has_number(value):
         return ""
@@ -138,9 +137,9 @@ def _has_number(value: Value | None) -> bool:
     return isinstance(value, float)
 
 
-def _why_failing(needs: Needs, judged: Fit | RunPrediction) -> str:
-    """That the law fails where a quantity needs it, and why; else empty."""
-    if judged.verdict != Verdict.fails or needs != "law":
+def _why_failing(judged: Fit | RunPrediction) -> str:
+    """That the law fails, and why; empty where it does not."""
+    if judged.verdict != Verdict.fails:
         return ""
     reasons = sentences(judged.findings, "reason")
     reason = reasons[0] if reasons else "its document gives no reason"

@@ -96,9 +96,7 @@ def fit(
         ``several-runs``; the columns are missing or are not what they are taken for; or as
         :func:`entropylaw.read_runs`.
     FitError
-        ``too-few-evaluations``, ``entropy-constant``, ``reward-constant``, ``entropy-not-a-mean``,
-        ``steps-not-increasing``, ``lengths-differ``, ``out-of-scale``, ``reward-above-max``: the data do not
-        determine a fit.
+        As :func:`entropylaw.analysis.answer.fit_law`: there is neither a state nor a law.
     UsageError
         ``bad-level``, ``bad-gain``, ``bad-argument``.
 

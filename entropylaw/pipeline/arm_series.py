@@ -65,11 +65,6 @@ class ArmRun(NamedTuple):
         """Why it has no fit; None where it has one, and where a program gave it."""
         return None if self.entry is None else self.entry.refusal
 
-    @property
-    def lacks_entropy(self) -> bool:
-        """Whether its fit has no law, most often because its log has no entropy."""
-        return self.fit is not None and self.fit.law is None and self.fit.no_law is not None
-
 
 class _Compared(NamedTuple):
     """What is compared of a run: its series, and the columns that these rewards and values are from.
@@ -86,12 +81,13 @@ class _Compared(NamedTuple):
 
 
 def along_of(runs: Sequence[ArmRun], options: CompareOptions) -> Along:
-    """The column at equal values of which rewards are compared: entropy, or the step where no run has one."""
+    """The column at equal values of which rewards are compared: entropy; the step where no run has a law."""
     column = options.at_equal
     if column is None:
         # A run that was refused, such as one that died early, says nothing of the others.
-        lacking = [run.lacks_entropy for run in runs if run.fit is not None]
-        column = STEP if lacking and all(lacking) else ENTROPY
+        fits = [run.fit for run in runs if run.fit is not None]
+        has_entropy = not fits or any(fit.law is not None for fit in fits)
+        column = ENTROPY if has_entropy else STEP
     if column == ENTROPY:
         return Along()
     return Along(column=column, unit="steps" if column == STEP else "")

@@ -1,8 +1,8 @@
 """The stop line while a run is training: by updates, by its log, or as a callback of transformers and TRL.
 
 Nothing here raises into a training loop: what is wrong is said once. A run is judged before anything is said,
-so that no failure of what prints the lines changes a judgement. Only the forecast is computed; a curve is
-fitted by ``entropylaw fit``. The module imports neither transformers nor TRL.
+so that no failure of what prints the lines changes a judgement. Only state and forecast are computed; the law
+is fitted by ``entropylaw fit``. The module imports neither transformers nor TRL.
 """
 
 from __future__ import annotations

@@ -200,8 +200,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         f"the entropies are not the same quantity: that of {shown(values['run'])} is {values['how']}, "
         f"that of {shown(values['other'])} {values['other_how']}"
     ),
-    "no-entropy-in-arms": "no run has an entropy column: rewards are compared at equal steps, which "
-    "says which arm is faster",
+    "no-entropy-in-arms": "no run has an entropy by which a law is fitted: rewards are compared at equal "
+    "steps, which says which arm is faster",
     "seeds-share-data": "the runs of one seed begin with the same reward in every arm, as where seeds share "
     "their data: --pair seed compares them in pairs",
     # A forecast.
