@@ -140,6 +140,19 @@ def _state(path: str) -> Accessor:
     return read
 
 
+def _at_end(name: str) -> Accessor:
+    """A level of the reward at the end, which is not known where the log goes on without rewards."""
+    value_of = _state(name)
+
+    def read(judged: Any) -> Value | None:
+        state = judged.state
+        if state is not None and state.has_ended:
+            return Unknown(reason=f"there is no usable reward after step {state.since:g}")
+        return value_of(judged)
+
+    return read
+
+
 def _no_state(judged: Any) -> Unknown:
     """Why the state of a run is not known."""
     return Unknown(reason=f"the state of the run is not known: {judged.no_state}")
@@ -307,13 +320,13 @@ _ALL = (
         words=WORDS,
         fitted=False,
     ),
-    _judged("now", "level of the reward at the last evaluation", LEVEL, _state("now")),
-    _judged("gained", "that level less the one at the first evaluation", LEVELS_APART, _state("gained")),
+    _judged("now", "level of the reward at the last evaluation", LEVEL, _at_end("now")),
+    _judged("gained", "that level less the one at the first evaluation", LEVELS_APART, _at_end("gained")),
     _judged(
         "change",
         "change of the level over the last third, or since it is flat",
         LEVELS_APART,
-        _state("change"),
+        _at_end("change"),
     ),
     _judged("flat_steps", "steps for which the reward has been flat", LASTING, _flat_steps, kind="number"),
     _judged("noise", "noise of one evaluation", GAIN, _state("noise"), kind="number"),

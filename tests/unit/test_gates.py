@@ -206,6 +206,18 @@ def test_of_a_broken_run_no_reward_ahead_and_no_law_is_known(kind):
     assert case(run, "state==broken").outcome == "tripped"
 
 
+@pytest.mark.parametrize("kind", ["fit", "prediction"])
+def test_where_rewards_end_before_the_log_the_level_at_its_end_is_not_known(kind):
+    entry = fitted() if kind == "fit" else encode(prediction())
+    entry["result"]["state"] |= {"word": "broken", "lost": None, "since": 240.0}
+    run = document(entry, kind=kind)
+    for name in ("now", "gained", "change"):
+        found = case(run, compared_with(name), even_if_fails=True)
+        expected = ("unknown", True, "there is no usable reward after step 240")
+        assert (found.outcome, found.failed, found.sentence) == expected
+    assert case(run, "state==broken").outcome == "tripped"
+
+
 def test_a_refused_run_is_unknown_for_every_gate_but_the_one_on_refusals():
     gates = "ceiling<0.1 n<5 fails undecided verdict!='holds' saturation_step<3 phases=='overlapping' refused"
     *others, last = cases([document(refused())], *gates.split())
