@@ -325,9 +325,9 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
 class DemoCommand(Command):
     """Write example logs, and print commands for them.
 
-    Three logs of small language models that learned to multiply two numbers, a table of the tokens of one
-    of them, and a notebook. The examples of `--help` and the commands of the guide use these files. A
-    file that was changed is not replaced.
+    Three logs of small language models that learned to multiply two numbers, tables of the tokens and of the
+    samples of one of them, and a notebook. The examples of `--help` and the commands of the guide use these
+    files. A file that was changed is not replaced.
     """
 
     example: ClassVar[str] = "entropylaw demo"

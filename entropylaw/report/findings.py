@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from entropylaw.escaping import counted, in_shell, listing, shown
+from entropylaw.report.numbers import odds_words, p_words
 from entropylaw.results.result import NO_SCORE, Finding
 
 Values = Mapping[str, Any]
@@ -14,12 +15,14 @@ Values = Mapping[str, Any]
 def sentence(finding: Finding) -> str:
     """The sentence of a finding; for a code that this version does not know, the code.
 
-    The ``name`` of a setting or a column is quoted and escaped.
+    The ``name`` of a setting or a column is quoted and escaped; ``p`` is a ``probability`` in words.
     """
     wording = SENTENCES.get(finding.code, finding.code)
     values = finding.values
     if "name" in values:
         values = {**values, "name": shown(values["name"])}
+    if "probability" in values:
+        values = {**values, "p": p_words(float(str(values["probability"])))}
     return wording(values) if callable(wording) else wording.format_map(values)
 
 
@@ -44,15 +47,10 @@ def _rests_on_first(values: Values) -> str:
         first = "the first {dropped} evaluations are"
         them = "they"
     text = (
-        f"{first} off the curve of the others (P = {{probability:.2f}}); if {them} were on it: {at_zero} "
+        f"{first} off the curve of the others ({{p}}); if {them} were on it: {at_zero} "
         f"(--from-step {{step:g}} leaves {'it' if them == 'it' else 'them'} out)"
     )
     return text.format_map(values)
-
-
-def _odds_words(odds: float) -> str:
-    """Odds in words: ``12 to 1``."""
-    return "over a million to 1" if odds >= 1e6 else f"{float(f'{odds:.2g}'):,.10g} to 1"
 
 
 def _rewards_converted(values: Values) -> str:
@@ -81,33 +79,34 @@ def _scales_unlike(values: Values) -> str:
 
 SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Why the law does not hold.
-    "reward-rises-with-entropy": "reward rises with entropy (P = {probability:.2f}), and by the law it falls",
+    "reward-rises-with-entropy": "reward rises with entropy ({p}), and by the law it falls",
     "step-says-more": lambda values: (
         f"curves in the step describe the reward better than all curves in the entropy, "
-        f"{_odds_words(values['odds'])}"
+        f"{odds_words(values['odds'])}"
     ),
     "line-as-good": lambda values: (
-        f"the law describes the reward better than the step does, {_odds_words(values['odds_law'])}, "
+        f"the law describes the reward better than the step does, {odds_words(values['odds_law'])}, "
         + (
             "but a straight line in H is as good"
             if values["odds_line"] > 1.0 / 3.0
-            else f"but a straight line in H is better, {_odds_words(1.0 / values['odds_line'])}"
+            else f"but a straight line in H is better, {odds_words(1.0 / values['odds_line'])}"
         )
     ),
     "another-curve": lambda values: (
-        f"the entropy says more than the step, {_odds_words(values['odds'])}, by another curve than the law: "
+        f"the entropy says more than the step, {odds_words(values['odds'])}, by another curve than the law: "
         f"the most probable is {values['label']}"
     ),
     "neither-says-more": lambda values: (
-        f"neither the entropy nor the step says clearly more (odds {values['odds']:.2g} of curves in H)"
+        "neither the entropy nor the step says clearly more (curves in H to curves in the step "
+        f"{odds_words(values['odds'])})"
     ),
     "too-few-evaluations": "{n} evaluations; {needed} are needed to say anything of the law",
     "entropy-range-narrow": "apart from noise, entropy spans {span:.2g} nats ({logged:.2g} as logged); to "
     "estimate both a and b takes at least {needed}",
-    "slope-unclear": "reward may rise or fall with entropy: it falls with a probability of {probability:.2f}",
+    "slope-unclear": "reward may rise or fall with entropy: it falls with {p}",
     # Cautions, the weightiest first.
-    "no-curve-fits": "no curve of the list fits (P = {probability:.2f} of a free curve, limit {limit:g}): "
-    "the average of the curves rests on how a free curve goes on",
+    "no-curve-fits": "no curve of the list fits ({p} of a free curve, limit {limit:g}): "
+    "the average of the curves depends on how a free curve goes on",
     "rests-on-first": _rests_on_first,
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
@@ -129,8 +128,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}; raw logs "
     "have none or less; the limit is {limit}): intervals from smoothed input are too narrow",
     "reward-lags": "reward follows the mean entropy of about {evaluations} evaluations before "
-    "(P = {probability:.2f}): a of the law may be too small",
-    "long-memory": "the residuals have long memory (P = {probability:.2f}): the intervals allow for it, and "
+    "({p}): a of the law may be too small",
+    "long-memory": "the residuals have long memory ({p}): the intervals allow for it, and "
     "those for a short memory are too narrow",
     "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} is {distance:.0f} standard "
     "deviations of the local noise outside the range of its neighbours, {low:.3g} to {high:.3g} (limit "
@@ -193,7 +192,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "{needed} runs in which it is known are needed",
     # Arms.
     "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b do not summarise their "
-    "curves; final reward and reward at equal entropy do not rest on the law",
+    "curves; final reward and reward at equal entropy do not depend on the law",
     "rewards-converted": _rewards_converted,
     "scales-unlike": _scales_unlike,
     "entropies-not-the-same": lambda values: (

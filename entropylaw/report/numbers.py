@@ -96,6 +96,28 @@ def format_probability(x: float | None) -> str:
     return {"0.00": "<0.01", "1.00": ">0.99"}.get(text, text)
 
 
+def p_words(probability: float) -> str:
+    """``P = 0.98``, ``P > 0.99``; below a hundredth with its exponent, ``P = 1.5e-07``."""
+    if 0 < probability < 0.01:
+        return f"P = {probability:.2g}"
+    text = format_probability(min(probability, 0.999))
+    return f"P > {text[1:]}" if text.startswith(">") else f"P = {text}"
+
+
+def odds_words(odds: float) -> str:
+    """Odds of one thing to another, to two digits: ``12 to 1``, ``1 to 3.5``."""
+    if odds < 1.0:
+        return f"1 to {_rounded_odds(1.0 / odds) if odds > 0 else _MOST_ODDS}"
+    return f"{_rounded_odds(odds)} to 1"
+
+
+def _rounded_odds(odds: float) -> str:
+    return _MOST_ODDS if odds >= 1e6 else f"{float(f'{odds:.2g}'):,.10g}"
+
+
+_MOST_ODDS = "over a million"
+
+
 def format_step(x: float | None) -> str:
     """A step: whole where it is whole."""
     return MISSING if x is None else str(int(x)) if float(x).is_integer() else f"{x:g}"

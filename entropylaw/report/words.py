@@ -17,8 +17,9 @@ from entropylaw.report.numbers import (
     format_probability,
     format_r_squared,
     format_step,
+    p_words,
 )
-from entropylaw.results import Estimate, FormAnswer
+from entropylaw.results import Estimate, FormAnswer, Verdict
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
@@ -86,7 +87,7 @@ def answers(fit: Fit) -> list[Answer]:
 
 
 def _state_answer(fit: Fit) -> Answer:
-    """The state of a run in a word, and the numbers that it rests on."""
+    """The state of a run in a word, and its numbers."""
     state = fit.state
     if state is None:
         return answer("state", "not known", fit.no_state, after=": ")
@@ -102,14 +103,15 @@ def _about_state(state: State) -> list[str]:
     """What is to be known of a word."""
     since = format_step(state.since)
     if state.lost is not None:
-        return [f"{format_number(state.lost[0])} at its best", f"lost since step {since}"]
+        # What it was is the level at the step to keep, which is said there.
+        return [f"lost since step {since}"]
     if state.has_ended:
         return [f"no usable reward after step {since}"]
     if state.noise <= ROUNDING * max(abs(state.now.value or 0.0), state.gain):
         return [f"the same at all evaluations since step {since}"]
     gained = f"{_signed(state.gained)} since the start"
     if state.word == "flat":
-        return [f"changed by less than {format_number(state.gain, 2)} since step {since}", gained]
+        return [f"changed by less than {state.gain:.3g} since step {since}", gained]
     if state.word == "cannot tell":
         return [f"a change below {format_number(state.would_show, 2)} would not show", gained]
     return [gained, f"{_signed(state.change)} over the last third"]
@@ -131,7 +133,7 @@ def _next_answers(fit: Fit) -> list[Answer]:
     for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
         text = format_estimate(reward)
         by = f"{text.interval} by step {format_step(step)}"
-        gain = f"a gain of {format_number(ahead.gain, 2)} or more {in_such_runs(chance)}"
+        gain = f"a gain of {ahead.gain:.3g} or more {in_such_runs(chance)}"
         rows.append(answer("next", text.value, by, gain))
     return rows
 
@@ -203,14 +205,19 @@ def _coefficients(law: LawFit) -> Answer:
 
 
 def _at_zero(fit: Fit, law: LawFit) -> list[str]:
-    """The reward at H = 0 by the law, where it is above the reward now; or that it is reached."""
+    """The reward at H = 0 by the law, where it is above the reward now; or that it is reached.
+
+    That it is reached says nothing of a run where the law fails.
+    """
     if law.ceiling.value is None:
         return []
     value = format_interval(law.ceiling)
     now = None if fit.state is None else fit.state.now.value
     if now is not None and law.ceiling.value <= now:
+        if law.verdict is Verdict.fails:
+            return []
         return [f"already at the law's value at H = 0 ({value})"]
-    return [f"at H = 0: {value}"]
+    return [f"{value} at H = 0"]
 
 
 def answer(label: str, value: str, *about: str, after: str = " ", verdict: str = "") -> Answer:
@@ -258,7 +265,7 @@ def stop_notes(
     for row in rows:
         line = row.stop_line
         if line is not None and line.says not in ("go on", "broken"):
-            lines.append(f"{name(row)}: {line.says}: {'; '.join(_stop_reasons(line))}")
+            lines.append(f"{name(row)}: {line.says}{in_brackets('; '.join(_stop_reasons(line)))}")
     if len(lines) > MOST_STOPPED:
         lines[MOST_STOPPED:] = [f"+{len(lines) - MOST_STOPPED} more"]
     return labelled("stop line", lines) + _left_to_run(rows, planned)
@@ -307,14 +314,6 @@ def stop_words(line: StopLine) -> str:
     if state is not None and state.keep is not None and not state.keep.is_last:
         parts.append(f"keep step {format_step(state.keep.step)} ({format_number(state.keep.level)})")
     return " · ".join([*parts, *_cost_of_rest(line)])
-
-
-def p_words(probability: float) -> str:
-    """``P = 0.98``, ``P > 0.99``; below a hundredth with its exponent, ``P = 1.5e-07``."""
-    if 0 < probability < 0.01:
-        return f"P = {probability:.2g}"
-    text = format_probability(min(probability, 0.999))
-    return f"P > {text[1:]}" if text.startswith(">") else f"P = {text}"
 
 
 def shapes_words(form: FormAnswer) -> str:

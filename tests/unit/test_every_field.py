@@ -105,6 +105,11 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (FITS, r"runs\.result\.law\.tests\.odds_step", "whether the entropy or the step says more is a word"),
     (FITS, r"runs\.result\.max_reward", "the largest reward of the law is shown"),
     (FITS, r"runs\.result\.state\.last_step", "the title has it"),
+    (
+        FITS,
+        r"runs\.result\.state\.lost",
+        "means of several evaluations: the level now and at the step to keep are shown",
+    ),
     (AHEAD, r"runs\.answer\..*", "for programs: a few numbers of what is shown"),
     (FITS, r"runs\.result\.(law\.)?run", "the run's own name is shown"),
     (("report",), r"runs\.result\.law\.smoothing_error", "the intervals allow for it"),

@@ -219,10 +219,12 @@ def test_stop_lines_are_said_and_the_rest_of_a_run_is_counted_once():
     good = replace(row("good"), run="a", stop_line=stop)
     rewards = [replace(good, label=label) for label in "uvwxyz"]
     texts = [note.text for note in stop_notes(rewards, lambda one: str(one.label), 400.0)]
-    assert texts[:5] == [*(f"{label}: not known: too few evaluations" for label in "uvwx"), "+2 more"]
+    assert texts[:5] == [*(f"{label}: not known (too few evaluations)" for label in "uvwx"), "+2 more"]
     assert texts[5:] == ["80 steps to step 400, which cost 40.0"]
-    going = replace(stop, says="go on", cost=None)
-    others = [replace(good, run=name, stop_line=going) for name in "ab"]
-    assert stop_notes(others, lambda one: one.run) == []
-    texts = [note.text for note in stop_notes(others, lambda one: one.run, 400.0)]
-    assert texts == ["160 steps in 2 runs to step 400"]
+    # What the state says is not said again.
+    for says in ("go on", "broken"):
+        said = replace(stop, says=says, cost=None)
+        others = [replace(good, run=name, stop_line=said) for name in "ab"]
+        assert stop_notes(others, lambda one: one.run) == []
+        texts = [note.text for note in stop_notes(others, lambda one: one.run, 400.0)]
+        assert texts == ["160 steps in 2 runs to step 400"]

@@ -21,7 +21,8 @@ STEPS = (
 
 def describe(result: Forecast) -> list[b.Block]:
     """A forecast without the fit that it is of."""
-    head = b.Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}")
+    now = format_number(result.now)
+    head = b.Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}, level {now}")
     return [head, *sections(result, result)]
 
 
@@ -47,7 +48,7 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     count = f"{ahead.n} evaluations" if ahead.block == 1 else f"{ahead.n} means of {ahead.block} evaluations"
     if ahead.without_entropy:
         count += f" ({ahead.without_entropy} without an entropy)"
-    now = f"From {count} up to step {format_step(ahead.last_step)}; level now {format_number(ahead.now)}."
+    basis = f"From {count} up to step {format_step(ahead.last_step)}."
     gain = replace(STEPS[2], label=f"P(+{ahead.gain:.3g} or more)")
     reward = replace(STEPS[1], label=f"reward, {format_percent(ahead.level)} interval")
     rows = replace(table(ahead), columns=(STEPS[0], reward, gain, *STEPS[3:]), detail=detail)
@@ -71,7 +72,7 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
     notes += b.labelled("note", ahead.notes)
     return [
         *([] if detail else [b.Figure("forecast", part)]),
-        b.paragraphs(now, detail=detail),
+        b.paragraphs(basis, detail=detail),
         rows,
         b.Notes(notes, detail=detail),
     ]

@@ -16,6 +16,8 @@ from entropylaw.report.numbers import (
     format_probability,
     format_r_squared,
     format_step,
+    odds_words,
+    p_words,
 )
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.columns import Choice
@@ -70,7 +72,9 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
     answers = words.answers(fit)
     text = " ".join(f"{words.capital(row.label)}: {words.sentence(row.text)}" for row in answers)
     notes = sentences(fit.findings, "note")
-    findings = b.labelled("reason", fit.reasons) + b.labelled("caution", fit.cautions)
+    # A reason is one of the word about the law, and there is none of a broken run.
+    reasons = () if fit.is_broken else fit.reasons
+    findings = b.labelled("reason", reasons) + b.labelled("caution", fit.cautions)
     figures = figures_of("fit", part, text)
     if fit.law is not None:
         figures += figures_of("law", part)
@@ -107,9 +111,11 @@ def _of_law(fit: Fit) -> list[b.Block]:
 
 
 def _coefficients(fit: Fit, law: LawFit) -> list[b.Block]:
-    """The law's numbers, which are for reference only where it fails."""
+    """The law's numbers, which are for reference only where it fails or the run is broken."""
     unsafe = ""
-    if law.verdict is Verdict.fails:
+    if fit.is_broken:
+        unsafe = "The run is broken. The law's numbers are for reference only."
+    elif law.verdict is Verdict.fails:
         unsafe = f"The law fails for this run: {law.why}. Its numbers are for reference only."
     of_ceiling = "b − a"
     if law.lowest_entropy > 0:
@@ -136,10 +142,10 @@ def _diagnostics(law: LawFit) -> list[b.Block]:
     """The residuals, and the evidence from which the words follow."""
     tests = law.tests
     evidence = [
-        f"curves in H to curves in the step {_odds(tests.odds_entropy)}: {tests.more}",
-        f"the law to curves in the step {_odds(tests.odds_law)}",
-        f"the law to a straight line in H {_odds(tests.odds_line)}",
-        f"reward falls as entropy rises: {words.p_words(tests.p_direction)}",
+        f"curves in H to curves in the step {odds_words(tests.odds_entropy)}, {tests.more}",
+        f"the law to curves in the step {odds_words(tests.odds_law)}",
+        f"the law to a straight line in H {odds_words(tests.odds_line)}",
+        f"reward falls as entropy rises, {p_words(tests.p_direction)}",
     ]
     notes = [b.Note("residual", _residuals(law)), b.Note("odds", "; ".join(evidence))]
     missed = b.OnRequest("last third", lambda: _kept_word(law))
@@ -159,13 +165,6 @@ def _kept_word(law: LawFit) -> str:
         f"Fitted to the first {first}, the law would have missed by {of_law}, the averaged curve by "
         f"{of_curve}; the level by {of_level}."
     )
-
-
-def _odds(odds: float) -> str:
-    """Odds of one thing to another: ``12 : 1``, ``1 : 3``."""
-    if odds >= 1.0:
-        return f"{min(odds, 1e6):.3g} : 1"
-    return f"1 : {min(1.0 / odds, 1e6):.3g}"
 
 
 def _residuals(law: LawFit) -> str:

@@ -42,7 +42,9 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
             law += f"; by the law {format_interval(result.ceiling)} at H = 0"
     elif result.no_law is not None:
         law = f"none: {result.no_law.message}"
-    state = f"not known: {result.no_state}" if result.state is None else result.state.word
+    state = f"not known: {result.no_state}"
+    if result.state is not None:
+        state = f"{result.state.word}, {format_number(result.state.now.value)} now"
     no_score = (finding.sentence for finding in result.findings if finding.code == NO_SCORE)
     # The line below the name is that of the state: it is how a text of this program is recognised.
     about = [b.Note("state", state), b.Note("law", law), b.Note("reward", measured)]

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from entropylaw.documents.document import Entry
 from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
-from entropylaw.report.numbers import format_percent, format_step
-from entropylaw.report.words import headline, p_words
+from entropylaw.report.numbers import format_percent, format_step, p_words
+from entropylaw.report.words import headline
 from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast

@@ -21,7 +21,7 @@ from entropylaw.report import numbers
 from entropylaw.report.figures import answer_of, draws_zero, reward_label
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import LINE, PALETTE
-from entropylaw.report.words import law_words, p_words
+from entropylaw.report.words import law_words
 from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
@@ -202,7 +202,7 @@ def _forms(fit: Fit, law: LawFit, ahead: BoolArray) -> Iterator[Line]:
             entropy=entropy[drawn],
             reward=np.array(curve.forms[form.form])[drawn],
             colour="ink" if is_law else FORMS[form.form].colour or "muted",
-            label=f"{form.form}, {p_words(form.probability)}",
+            label=f"{form.form}, {numbers.p_words(form.probability)}",
             width=1.1,
             dashes=None if is_law else _DASHED,
             order=5 if is_law else 4,
