@@ -167,7 +167,7 @@ class Notes(Struct, frozen=True):
 class Answer(Note, frozen=True, kw_only=True):
     """The answer to a question of a user: a ``value``, and notes ``about`` it; its text has both.
 
-    ``verdict`` is the law's, where that is the value.
+    ``verdict`` is the word of the state or of the law, by which a page colours it; empty of others.
     """
 
     value: str

@@ -206,6 +206,8 @@ def test_the_first_evaluations_that_the_answer_rests_on_are_ringed() -> None:
         (axes,), (legend,) = figure.axes, figure.legends
         named = [text.get_text() for text in legend.get_texts()]
         assert ("off the curve of the others" in named) == changed
+        # The grey line, or the rings in its place.
+        assert ("reward, smoothed" in named) != changed
         found = [line for line in axes.get_lines() if line.get_label() == "off the curve of the others"]
         assert sum(len(line.get_xdata()) for line in found) == rings
     assert len(plain.get_lines()) == len(axes.get_lines())

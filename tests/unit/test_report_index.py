@@ -12,6 +12,7 @@ from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode,
 from entropylaw.documents.document import Entry
 from entropylaw.documents.summary import RunSummary
 from entropylaw.report import pages
+from entropylaw.report.describe.run_table import NAME, overview
 from entropylaw.report.describe.runs import MOST_POINTS, by_name, index_row
 from entropylaw.report.words import stop_notes
 from entropylaw.results.result import replace
@@ -127,6 +128,13 @@ def test_of_a_broken_run_nothing_is_said_but_that_it_is_broken() -> None:
     (table,) = re.findall(r'<table class="runs" aria-label="broken".*?</table>', text, re.DOTALL)
     assert re.findall(r'<th scope="col" class="(.*?)"', table) == ["run", "reward", "entropy", "now", "keep"]
     assert "0.0123" in Page(table).text
+    of_text = overview([named("low", "good"), named("lost", "broken")], NAME)
+    good, lost = (
+        dict(zip([column.key for column in of_text.columns], cells, strict=True)) for cells in of_text.rows
+    )
+    for key in ("law", "ceiling", "r_squared"):
+        assert good[key] is not None
+        assert lost[key] is None
 
 
 def test_a_run_without_an_entropy_has_its_state_and_its_forecast() -> None:

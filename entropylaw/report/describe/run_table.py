@@ -11,7 +11,7 @@ from typing import get_args, get_type_hints
 
 from entropylaw.documents.summary import RunRow, RunSummary
 from entropylaw.escaping import one_line
-from entropylaw.report.blocks import PEOPLE, Cell, Column, Table, columns, table_of
+from entropylaw.report.blocks import PEOPLE, Column, Table, columns, table_of
 from entropylaw.report.numbers import cell_text
 from entropylaw.results import Estimate
 from entropylaw.results.result import replace
@@ -49,7 +49,9 @@ def overview(rows: Sequence[RunSummary], head: Column) -> Table:
     """A row per run, the columns by their rank; a step and a gain that all share are in the heads.
 
     So is the unit of a reward in percent. Where rewards differ in column or unit, every row names its own.
+    Nothing is said of the law of a broken run.
     """
+    rows = [_without_law(row) if row.state == "broken" else row for row in rows]
     rewards = _rewards_of(rows)
     percent = ""
     # The last one to be left out; an index has a table per state.
@@ -87,7 +89,7 @@ def _answers(forecast: str, gain: str, percent: str) -> list[Column]:
         Column("p_gain", gain, unit="probability"),
         Column("keep", "keep", _keep),
         Column("law", "law", _law, shown_in=(PEOPLE,)),
-        Column("ceiling", f"at H = 0{percent}", _at_zero),
+        Column("ceiling", f"at H = 0{percent}"),
         *_columns_under_titles(),
     ]
 
@@ -130,13 +132,10 @@ def _keep(row: RunSummary) -> str | None:
     return f"{step}, the last" if row.keep_step == row.last_step else step
 
 
-def _at_zero(row: RunSummary) -> Cell:
-    """The reward at H = 0 by the law, which nothing is said of in a broken run."""
-    return None if row.state == "broken" else row.ceiling
+def _without_law(row: RunSummary) -> RunSummary:
+    return replace(row, law="", why=None, ceiling=None, r_squared=None)
 
 
 def _law(row: RunSummary) -> str | None:
-    """The word about the law with its reason, which nothing is said of in a broken run."""
-    if row.state == "broken":
-        return None
-    return ": ".join(text for text in (row.law, row.why, row.refusal) if text)
+    """The word about the law with its reason, where there is one."""
+    return ": ".join(text for text in (row.law, row.why, row.refusal) if text) or None

@@ -25,6 +25,7 @@ from entropylaw.report.words import law_words
 from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
+from entropylaw.results.result import has
 
 AT_ZERO = "at H = 0"
 """The name of the reward there in a figure."""
@@ -40,7 +41,10 @@ _FEW = 120
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line, or ``rings`` that wide, of rewards against entropies; the colour is one of :data:`PALETTE`."""
+    """A line, or ``rings`` that wide, of rewards against entropies; the colour is one of :data:`PALETTE`.
+
+    A legend does not have one without a ``label``.
+    """
 
     entropy: FloatArray
     reward: FloatArray
@@ -68,7 +72,7 @@ def law_figure(part: Entry[Fit] | Fit) -> Figure:
         title_colour=title.colour,
         head=0.17,
         right=0.1,
-        foot=LINE * -(-len(lines) // columns),
+        foot=LINE * -(-sum(line.label != "" for line in lines) // columns),
     ) as (figure, (axes,)):
         keys = draw_answer(axes, fit, law, lines)
         _label(axes, part)
@@ -159,7 +163,8 @@ def lines_of(fit: Fit, law: LawFit) -> list[Line]:
         entropy=np.array(curve.path_entropy),
         reward=np.array(curve.path_reward),
         colour="grey",
-        label="reward, smoothed",
+        # Rings have its place in a legend, which has four entries at most.
+        label="" if has(fit.findings, "rests-on-first") else "reward, smoothed",
         width=1.2,
     )
     lines = [path]
@@ -227,7 +232,7 @@ def draw_answer(
     evaluations.
     """
     axes.set_xlim(*p.padded(min(law.entropy.min(), 0.0), max(law.entropy.max(), 0.0), 0.035, 0.02))
-    keys = [_draw(axes, line) for line in lines]
+    drawn = [_draw(axes, line) for line in lines]
     near = [line.reward for line in lines]
     marks = [] if fit.state is None else [("now", law.entropy_now, fit.state.now)]
     if draws_zero(fit):
@@ -245,7 +250,7 @@ def draw_answer(
     ends = chain.from_iterable((estimate.low, estimate.value, estimate.high) for _, _, estimate in marks)
     axes.set_ylim(*p.limits(rewards, ends, np.inf, 0.13, 0.15))
     _mark(axes, marks, named=named)
-    return keys
+    return [key for key, line in zip(drawn, lines, strict=True) if line.label]
 
 
 def _draw(axes: Axes, line: Line) -> Line2D:
