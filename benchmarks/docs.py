@@ -1,8 +1,9 @@
-"""Put a generated text into a page, between its two markers."""
+"""Tables of the pages, and where they stand: between two markers."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 PAGES = Path(__file__).parent.parent / "docs" / "benchmarks"
@@ -21,3 +22,9 @@ def with_block(content: str, name: str, text: str) -> str:
         raise SystemExit(f"the page needs the markers {begin} and {end} exactly once each")
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     return pattern.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", content)
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1) -> str:
+    """A table whose first columns, as many as ``texts``, are text, and the others numbers."""
+    rule = ["---"] * texts + ["---:"] * (len(columns) - texts)
+    return "\n".join("| " + " | ".join(row) + " |" for row in (columns, rule, *rows))

@@ -13,12 +13,10 @@ Runs are cut after 20, 33, 50 and 67 % of their length; the target is half as ma
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from benchmarks import finished
 from benchmarks.cuts import CUTS, cuts_of, peers
 from benchmarks.docs import write_block
 from benchmarks.finished import Finished, for_tuning
+from benchmarks.prototypes import prototype
 from benchmarks.simulated import SHAPES, policy, shape
 from benchmarks.worlds import FloatArray
 from entropylaw.analysis import forecast as module
@@ -47,9 +46,6 @@ from entropylaw.analysis.forecast import (
 )
 from entropylaw.analysis.state import gain_of, is_share_of_count
 from entropylaw.engine.levels import levels_of
-
-PROTOTYPE = finished.ROOT.parent / "shared" / "prototypes" / "state.py"
-"""A design that this one is compared with, where it is there."""
 
 FILE = Path(module.__file__).with_name("forecast_constants.json")
 
@@ -153,30 +149,18 @@ def level_of(run: Finished) -> FloatArray:
     return np.interp(run.step, levels.blocks.step, levels.level())
 
 
-@cache
-def prototype() -> Any:
-    """The module of the design that this one is compared with; None where it is not there."""
-    if not PROTOTYPE.exists():
-        return None
-    spec = importlib.util.spec_from_file_location("state_prototype", PROTOTYPE)
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
 def of_prototype(step: FloatArray, reward: FloatArray, most: float | None) -> dict[str, float | None]:
     """What the prototype says: the reward, its interval, and the probability of the gain that counts."""
-    if prototype() is None:
+    design = prototype("state")
+    if design is None:
         return {}
-    _, _, gain, features = prototype().features(step, reward, most)
-    centre, low, high = prototype().ends(features)
+    _, _, gain, features = design.features(step, reward, most)
+    centre, low, high = design.ends(features)
     return {
         "prototype": float(centre),
         "prototype low": float(low),
         "prototype high": float(high),
-        "prototype gain": float(prototype().chance(features, features["now"] + gain)),
+        "prototype gain": float(design.chance(features, features["now"] + gain)),
     }
 
 
@@ -386,25 +370,29 @@ def figures(result: Tested) -> dict[str, str]:
         value = np.exp(np.mean(np.log(own[there] / error[there]))) if there.any() else np.nan
         others.append("—" if np.isnan(value) else f"{value:.2f}")
     rows["error to three lines' · the law's · ScaleRL's · the prototype's"] = " · ".join(others)
-    rows["the prototype's covered · missed above · below · worst repository"] = "—"
-    rows["the prototype's Brier to the base rate's, the gain that counts, all cuts · repositories alike"] = (
-        "—"
-    )
-    if cases and "prototype" in cases[0].others:
+    return rows | figures_of_prototype(result)
+
+
+def figures_of_prototype(result: Tested) -> dict[str, str]:
+    """The same figures of the prototype, dashes where it is absent."""
+    covered = "—"
+    ratio = "—"
+    if result.cases and "prototype" in result.cases[0].others:
+        keys = keys_of(result.cases)
+        outcome = np.array([case.outcome for case in result.cases])
         low, high, p = (
-            np.array([case.others[f"prototype {name}"] for case in cases], dtype=float)
+            np.array([case.others[f"prototype {name}"] for case in result.cases], dtype=float)
             for name in ("low", "high", "gain")
         )
-        done, _ = stacked(cases)
+        done, _ = stacked(result.cases)
         low, high = np.clip([low, high], done.least, done.most)
-        rows["the prototype's covered · missed above · below · worst repository"] = shares_of(
-            low, high, outcome, keys
-        )
-        ratios = brier(p, gained(result)[0], keys)
-        rows[
-            "the prototype's Brier to the base rate's, the gain that counts, all cuts · repositories alike"
-        ] = f"{ratios[0]:.2f} · {ratios[1]:.2f}"
-    return rows
+        covered = shares_of(low, high, outcome, keys)
+        ratio = " · ".join(f"{value:.2f}" for value in brier(p, gained(result)[0], keys))
+    of_gain = "the gain that counts, all cuts · repositories alike"
+    return {
+        "the prototype's covered · missed above · below · worst repository": covered,
+        f"the prototype's Brier to the base rate's, {of_gain}": ratio,
+    }
 
 
 def bins_table(results: dict[str, Tested]) -> list[str]:

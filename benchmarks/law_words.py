@@ -11,22 +11,20 @@ with, which is left out where it is absent.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 from scipy.linalg import toeplitz
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
-from benchmarks.docs import write_block
-from benchmarks.finished import ROOT, Finished, lab, public
+from benchmarks.docs import markdown_table, write_block
+from benchmarks.finished import Finished, lab, public
 from benchmarks.foreign_worlds import arma, drawn, exponential, fractional, mixed, path
+from benchmarks.prototypes import prototype
 from benchmarks.worlds import FloatArray
 from entropylaw.analysis.answer import fit_evaluations
 from entropylaw.analysis.law.evaluations import usable
@@ -36,8 +34,6 @@ from entropylaw.results import CLEAR_ODDS, LawTests, More
 Rng = np.random.Generator
 
 SEED = 90210
-
-PROTOTYPE = ROOT.parent / "shared" / "prototypes" / "law_words.py"
 
 OURS, PEER, RULE = "entropylaw", "prototype", "AR(1) and BIC"
 
@@ -133,19 +129,6 @@ Answers = dict[str, Said]
 """By :data:`OURS`, :data:`PEER` and :data:`RULE`."""
 
 
-@cache
-def prototype() -> Any:
-    """The prototype's module, None where it is absent."""
-    if not PROTOTYPE.exists():
-        return None
-    spec = importlib.util.spec_from_file_location("law_words_prototype", PROTOTYPE)
-    if spec is None or spec.loader is None:
-        return None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def answers_of(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Answers:
     """What each says of a run."""
     used = usable(entropy, reward, step, keep_outliers=True)
@@ -164,7 +147,7 @@ def answers_of(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Ans
 
 def by_prototype(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Said | None:
     """The prototype's words; None where it is absent or cannot be run."""
-    module = prototype()
+    module = prototype("law_words")
     if module is None:
         return None
     # What it prints besides of the last third needs a table more, and decides nothing.
@@ -300,12 +283,12 @@ COLUMNS = ("% of runs", "by", "runs", "`holds`", "`fails`", "entropy or step dec
 
 def table(groups: dict[str, list[Result]]) -> str:
     """A table with a line per group and method."""
-    lines = [COLUMNS, ("---", "---", *["---:"] * (len(COLUMNS) - 2))]
+    rows = []
     for group, results in groups.items():
         for name in (OURS, PEER, RULE):
             if any(name in result.answers for result in results):
-                lines.append((group, name, str(len(results)), *shares(results, name)))
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+                rows.append((group, name, str(len(results)), *shares(results, name)))
+    return markdown_table(COLUMNS, rows, texts=2)
 
 
 def gathered(runs: int, jobs: int) -> dict[str, list[Result]]:

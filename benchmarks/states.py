@@ -8,325 +8,38 @@ python -m benchmarks.states --runs 50 --jobs 4  runs per cell, and processes
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import time
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.docs import write_block
-from benchmarks.finished import ROOT, Finished, for_tuning, lab, public
-from benchmarks.state_worlds import (
-    FLAT,
-    OTHERS,
-    VISIBLE,
-    VISIBLE_LONG,
-    Draw,
-    half_lost,
-    half_of_share_lost,
-    line,
-    sparse_line,
-    sudden,
+from benchmarks.docs import markdown_table, write_block
+from benchmarks.finished import Finished, for_tuning, lab, public
+from benchmarks.prototypes import prototype
+from benchmarks.state_peers import OURS, PEER, RULE, Said
+from benchmarks.state_runs import (
+    KINDS,
+    LOST,
+    SEEDS,
+    SEEN,
+    SIZES,
+    Cell,
+    Looked,
+    Result,
+    cells,
+    looked_at,
+    results_of,
 )
-from benchmarks.worlds import FloatArray
-from entropylaw.analysis.state import FEWEST, RANGE_GAIN, is_share_of_count, state_of
-from entropylaw.engine.levels import blocks_of, levels_of
-from entropylaw.results.state import WORDS, State
-
-SEEDS = {"tuned on": 1, "set aside": 4711}
-
-PROTOTYPE = ROOT.parent / "shared" / "prototypes" / "state.py"
-
-OURS, PEER, RULE = "state_of", "prototype", "ten lines"
-
-SIZES = (12, 40, 120, 500)
-
-LOST: dict[str, Draw] = {
-    "ten noise sds to a tenth of the best": sudden,
-    "more than half of the gain": half_lost,
-    "more than half of the gain, share of 64": half_of_share_lost,
-}
-
-SEEN: dict[str, tuple[Draw, int]] = {
-    "a line of ten noise sds, n 40": (line, 40),
-    "share .01 → .06 of 16, n 500": (sparse_line, 500),
-}
+from benchmarks.state_worlds import FLAT, OTHERS, VISIBLE, VISIBLE_LONG, sudden
+from entropylaw.analysis.state import FEWEST, state_of
+from entropylaw.results.state import WORDS
 
 FAILING = ("blow_up", "explosion", "hacked", "chain_collapse", "sft_after_grpo", "sft_grpo_sft")
 """Arms of the lab whose runs lose their reward."""
-
-PEER_EVERY = 2
-"""The prototype is given every second simulated run: its looks take longest."""
-
-MOST_PAIRS = 15
-"""Pairs of neighbouring evaluations at which the word of a longer run is compared."""
-
-CUTS = (1.0 / 3.0, 1.0 / 2.0, 2.0 / 3.0)
-"""Shares of a run after which it is cut, to see what came half as many steps later."""
-
-AROUND = 3
-"""Evaluations whose mean is the outcome."""
-
-
-# -- what is said of a run -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What was said of a run: a word, whether another step is better, and the interval of what was gained."""
-
-    word: str
-    is_other_step: bool = False
-    gained: tuple[float, float] | None = None
-
-
-Answers = dict[str, Said]
-"""By :data:`OURS`, :data:`PEER` and :data:`RULE`."""
-
-
-@cache
-def prototype() -> Any:
-    """The prototype's module, None where it is absent."""
-    if not PROTOTYPE.exists():
-        return None
-    spec = importlib.util.spec_from_file_location("state_prototype", PROTOTYPE)
-    if spec is None or spec.loader is None:
-        return None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@lru_cache(maxsize=4)
-def look_of_prototype(step: bytes, reward: bytes, most: float | None) -> Any:
-    """The prototype's state at one look; the last look at a run is the one before at the next evaluation."""
-    return prototype().state(np.frombuffer(step), np.frombuffer(reward), most)
-
-
-def by_prototype(
-    step: FloatArray, reward: FloatArray, most: float | None = None, end: float | None = None
-) -> Said | None:
-    """The prototype's word on which two looks agree; None where it is absent."""
-    if prototype() is None:
-        return None
-    if end is not None and end > step[-1]:
-        step = np.append(step, end)
-        reward = np.append(reward, np.nan)
-    found = look_of_prototype(step.tobytes(), reward.tobytes(), most)
-    word = found.word
-    if word != "broken" and step.size > FEWEST:
-        before = look_of_prototype(step[:-1].tobytes(), reward[:-1].tobytes(), most)
-        if before is not None and before.word != word:
-            word = "cannot tell"
-    last = step[np.isfinite(reward)][-1]
-    return Said(word=word, is_other_step=found.best_step != last, gained=found.gained[1:])
-
-
-def by_thirds(reward: FloatArray, gain: float) -> Said:
-    """The rule of ten lines: the mean of the last third less that of the third before.
-
-    Its standard error is that of Newey & West (1987, doi:10.2307/1913610).
-    """
-    n = reward.size // 3
-    before = reward[-2 * n : -n]
-    last = reward[-n:]
-    rest = np.concatenate([before - before.mean(), last - last.mean()])
-    square = float(rest @ rest)
-    lags = max(1, int(n ** (1.0 / 3.0)))
-    cross = sum((1.0 - lag / (lags + 1.0)) * float(rest[lag:] @ rest[:-lag]) for lag in range(1, lags + 1))
-    variance = max(square + 2.0 * cross, 0.3 * square) / (2.0 * n - 2.0)
-    error = np.sqrt(2.0 * variance / n) + 1e-12
-    change = last.mean() - before.mean()
-    if abs(change) + 1.64 * error < gain:
-        return Said(word="flat")
-    if abs(change) <= 1.96 * error:
-        return Said(word="cannot tell")
-    return Said(word="rising" if change > 0 else "falling")
-
-
-def answers_of(
-    step: FloatArray,
-    reward: FloatArray,
-    most: float | None = None,
-    end: float | None = None,
-    *,
-    with_peer: bool = True,
-) -> tuple[Answers, State]:
-    """What each says of a run of 8 evaluations or more, and our whole state."""
-    state = state_of(step, reward, end=end, max_reward=most)
-    if state is None:
-        raise ValueError(f"a run of {step.size} evaluations has no state, 8 are needed")
-    other = state.keep is not None and not state.keep.is_last
-    interval = (state.gained.low or 0.0, state.gained.high or 0.0)
-    answers = {
-        OURS: Said(word=state.word, is_other_step=other, gained=interval),
-        RULE: by_thirds(reward, state.gain),
-    }
-    peer = by_prototype(step, reward, most, end) if with_peer else None
-    if peer is not None:
-        answers[PEER] = peer
-    return answers, state
-
-
-# -- simulated runs ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """Simulated runs of one kind, of ``n`` evaluations."""
-
-    kind: str
-    n: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What was said of a simulated run, and what its level gained, where that is known.
-
-    Of a long run the level is that of the last block less that of the first. ``changes`` are those of the
-    level over the last half and third, along a line, and ``gain`` is the gain that counts.
-    """
-
-    answers: Answers
-    gained: float | None
-    changes: tuple[float, float] | None
-    gain: float
-    is_lost: bool
-
-
-KINDS: dict[str, Draw] = {
-    **FLAT,
-    **OTHERS,
-    **VISIBLE,
-    **VISIBLE_LONG,
-    **LOST,
-    **{kind: draw for kind, (draw, _) in SEEN.items()},
-}
-
-
-def cells() -> list[Cell]:
-    """Every cell."""
-    found = [Cell(kind=kind, n=n) for kind in (*FLAT, *OTHERS) for n in SIZES]
-    found += [Cell(kind=kind, n=n) for kind in VISIBLE for n in (120, 500)]
-    found += [Cell(kind=kind, n=500) for kind in VISIBLE_LONG]
-    for kind in LOST:
-        sizes = SIZES if KINDS[kind] is sudden else (120, 500)
-        found += [Cell(kind=kind, n=n) for n in sizes]
-    found += [Cell(kind=kind, n=n) for kind, (_, n) in SEEN.items()]
-    return found
-
-
-def results_of(cell: Cell, seeds: str, numbers: Iterable[int]) -> list[Result]:
-    """What was said of some runs of a cell."""
-    step = np.arange(float(cell.n))
-    found = []
-    with threadpool_limits(1):
-        for number in numbers:
-            rng = np.random.default_rng([SEEDS[seeds], zlib.crc32(cell.kind.encode()), cell.n, number])
-            run = KINDS[cell.kind](cell.n, rng)
-            gained = None
-            changes = None
-            if run.level is not None:
-                levels = blocks_of(step, run.level).value
-                gained = float(levels[-1] - levels[0])
-                changes = (line_over(run.level, 1.0 / 2.0), line_over(run.level, 1.0 / 3.0))
-            answers, state = answers_of(step, run.reward, run.most, with_peer=number % PEER_EVERY == 0)
-            result = Result(
-                answers=answers,
-                gained=gained,
-                changes=changes,
-                gain=state.gain,
-                is_lost=cell.kind in LOST,
-            )
-            found.append(result)
-    return found
-
-
-def line_over(level: FloatArray, share: float) -> float:
-    """The change of a level (n,) over its last share, along the straight line through it."""
-    last = level[-max(3, round(share * level.size)) :]
-    slope, _ = np.polyfit(np.arange(last.size), last, 1)
-    return float(slope * (last.size - 1))
-
-
-# -- finished runs -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
-    """What was said of a finished run, at its end and at its cuts.
-
-    ``tenth`` is our word at its end, with a gain of a tenth of the fitted range alone. ``changes`` are those
-    of the word per 10 evaluations, and ``came`` the word at a cut and whether a gain came after it.
-    """
-
-    run: Finished
-    end: Answers
-    tenth: str
-    changes: dict[str, float]
-    came: tuple[tuple[Answers, bool], ...]
-
-
-def looked_at(run: Finished, *, is_public: bool) -> Looked:
-    """What was said of a finished run; changes of the word are counted of public ones."""
-    with threadpool_limits(1):
-        return Looked(
-            run=run,
-            end=answers_of(run.step, run.reward, run.most, run.end)[0],
-            tenth=with_tenth(run),
-            changes=changes_of(run) if is_public else {},
-            came=tuple(came_after(run)),
-        )
-
-
-def with_tenth(run: Finished) -> str:
-    """The word of a run whose gain that counts, if it is no share, is a tenth of the fitted range."""
-    gain = None
-    is_share = is_share_of_count(run.reward, run.most)
-    if not is_share:
-        levels = levels_of(run.step, run.reward)
-        gain = RANGE_GAIN * float(np.ptp(levels.level()))
-    state = state_of(run.step, run.reward, end=run.end, max_reward=run.most, gain=gain)
-    return "" if state is None else state.word
-
-
-def changes_of(run: Finished) -> dict[str, float]:
-    """Changes of the word per 10 evaluations, from the eighth on, at some neighbouring evaluations."""
-    until = np.arange(FEWEST, run.step.size)
-    if until.size > MOST_PAIRS:
-        until = until[np.linspace(0, until.size - 1, MOST_PAIRS).astype(int)]
-    said: dict[int, Answers] = {}
-    for n in np.union1d(until, until + 1).tolist():
-        said[n], _ = answers_of(run.step[:n], run.reward[:n], run.most)
-    changed: Counter[str] = Counter()
-    for n in until.tolist():
-        for name, now in said[n + 1].items():
-            changed[name] += now.word != said[n][name].word
-    return {name: 10.0 * changed[name] / until.size for name in said[FEWEST]}
-
-
-def came_after(run: Finished) -> Iterable[tuple[Answers, bool]]:
-    """At each cut, what was said, and whether three evaluations around half a run later are a gain higher."""
-    length = run.step[-1] - run.step[0]
-    for share in CUTS:
-        until = int(np.searchsorted(run.step, run.step[0] + share * length * (1.0 + 1e-9), side="right"))
-        if until < FEWEST or run.step.size - until < AROUND:
-            continue
-        step = run.step[:until]
-        reward = run.reward[:until]
-        answers, state = answers_of(step, reward, run.most)
-        target = step[-1] + 0.5 * (step[-1] - step[0])
-        distance = np.abs(run.step[until:] - target)
-        nearest = until + np.argsort(distance, kind="stable")[:AROUND]
-        gained = float(run.reward[nearest].mean()) >= float(state.now) + state.gain
-        yield answers, gained
 
 
 # -- time ----------------------------------------------------------------------------------------------------
@@ -337,7 +50,7 @@ def times(runs: Sequence[Finished]) -> dict[str, float]:
     methods: dict[str, Callable[[Finished], Any]] = {
         OURS: lambda run: state_of(run.step, run.reward, max_reward=run.most)
     }
-    module = prototype()
+    module = prototype("state")
     if module is not None:
         methods[PEER] = lambda run: module.state(run.step, run.reward, run.most)
     found = {}
@@ -412,12 +125,6 @@ def has_direction(said: Said) -> bool:
 def is_decided(said: Said) -> bool:
     """Whether anything is said of a run."""
     return said.word != "cannot tell"
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first column is text, and the others are numbers."""
-    rule = ["---", *["---:"] * (len(columns) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (columns, rule, *rows))
 
 
 def not_lost(found: Simulated) -> list[list[str]]:
@@ -566,7 +273,7 @@ def right(found: Simulated) -> str:
             texts.append(f"{share(hits)} of {len(hits)}")
         rows.append([f"`{word}`", *texts])
     said = [share(one.answers[OURS].word != "cannot tell" for size, one in known if size == n) for n in SIZES]
-    return table(["word", *(f"n {n}" for n in SIZES)], [*rows, ["any of them is said", *said]])
+    return markdown_table(["word", *(f"n {n}" for n in SIZES)], [*rows, ["any of them is said", *said]])
 
 
 def by_kind(found: Simulated) -> str:
@@ -584,7 +291,7 @@ def by_kind(found: Simulated) -> str:
                         f"{100 * np.mean([said.is_other_step for said in some]):.1f}",
                     ]
                 )
-    return table(["kind · n", *(f"{word}, %" for word in WORDS), "other step kept, %"], rows)
+    return markdown_table(["kind · n", *(f"{word}, %" for word in WORDS), "other step kept, %"], rows)
 
 
 def futures(runs: Sequence[Looked], laboratory: Sequence[Looked]) -> str:
@@ -607,7 +314,7 @@ def futures(runs: Sequence[Looked], laboratory: Sequence[Looked]) -> str:
                 ]
                 texts.append(f"{share(came)} of {len(came)}")
         rows.append([f"`{word}`", *texts])
-    return table(["after", *(f"{group}: {name}" for group in groups for name in (OURS, PEER))], rows)
+    return markdown_table(["after", *(f"{group}: {name}" for group in groups for name in (OURS, PEER))], rows)
 
 
 def repositories(runs: Sequence[Looked]) -> str:
@@ -619,7 +326,7 @@ def repositories(runs: Sequence[Looked]) -> str:
         changes = np.mean([looked.changes[OURS] for looked in some])
         half = "tuning" if for_tuning(group) else "other"
         rows.append([group, half, str(len(some)), *(str(counts[word]) for word in WORDS), f"{changes:.2f}"])
-    return table(["repository", "half", "rewards", *WORDS, "changes per 10 evaluations"], rows)
+    return markdown_table(["repository", "half", "rewards", *WORDS, "changes per 10 evaluations"], rows)
 
 
 def page(
@@ -641,7 +348,7 @@ def page(
     parts = [
         f"{per_cell} runs per cell, the prototype every second one, with the same two looks. A share of "
         f"{per_cell} has a standard error of up to {50.0 / np.sqrt(per_cell):.1f} points.",
-        table(["what", "required", *NAMES], rows),
+        markdown_table(["what", "required", *NAMES], rows),
         "How often a word of `state_of` was right, of all simulated runs whose level is known:",
         right(found),
         "What `state_of` said of simulated runs that are not lost:",

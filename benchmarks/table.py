@@ -9,13 +9,11 @@ It needs numpy, scipy, msgspec and threadpoolctl. Figures of the prototype are l
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +23,9 @@ from scipy.signal import lfilter
 from threadpoolctl import threadpool_limits
 
 import entropylaw
-from benchmarks.docs import write_block
+from benchmarks.docs import markdown_table, write_block
 from benchmarks.foreign_worlds import drawn, exponential, fractional, mixed
+from benchmarks.prototypes import prototype
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import smoothed_entropy
@@ -41,7 +40,6 @@ Rng = np.random.Generator
 SEEDS = {"tuned": 1, "aside": 2}
 SIZES = (12, 60, 200, 400)
 TIMED = (12, 51, 200, 400)
-PROTOTYPES = [Path(__file__).parents[i] / "shared" / "prototypes" / "one_table.py" for i in (1, 2)]
 
 RESIDUALS: dict[str, Callable[[int], FloatArray]] = {
     "white": mixed((1.0, None)),
@@ -167,24 +165,10 @@ def _residual(
     return slow, np.sqrt(white) * sd * rng.standard_normal(n), covariance + 1e-12 * np.eye(n)
 
 
-@cache
-def prototype() -> Any:
-    """The prototype's module; None where it is absent."""
-    path = next((file for file in PROTOTYPES if file.exists()), None)
-    if path is None:
-        return None
-    spec = importlib.util.spec_from_file_location("one_table", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def old(run: Run) -> dict[str, Any] | None:
-    """What the prototype says of a run."""
-    module = prototype()
-    return None if module is None else module.fit(run.entropy, run.reward)  # type: ignore[no-any-return]
+    """What the prototype says of a run; None where it is absent."""
+    module = prototype("one_table")
+    return None if module is None else module.fit(run.entropy, run.reward)
 
 
 def inside(low: float | None, truth: float, high: float | None) -> bool:
@@ -325,22 +309,18 @@ def rows() -> Iterator[tuple[str, Callable[[Rng], Row]]]:
     """Every cell of the table, by name."""
     for kind in KINDS:
         for n in SIZES:
-            yield f"law · {kind} · {n}", partial(_call, under_law, kind, n)
+            yield f"law · {kind} · {n}", partial(under_law, kind, n)
     for n in (60, 200):
-        yield f"noise · {n}", partial(_call, noisy, n)
+        yield f"noise · {n}", partial(noisy, n)
     for n in SIZES:
-        yield f"list · {n}", partial(_call, in_list, n)
-        yield f"one less · {n}", partial(_call, one_less, n)
-        yield f"quadrature · {n}", partial(_call, quadrature, n)
+        yield f"list · {n}", partial(in_list, n)
+        yield f"one less · {n}", partial(one_less, n)
+        yield f"quadrature · {n}", partial(quadrature, n)
     for name in OUTSIDE:
         for n in (60, 400):
-            yield f"outside · {name} · {n}", partial(_call, out_of_list, name, n)
+            yield f"outside · {name} · {n}", partial(out_of_list, name, n)
     for n in TIMED:
-        yield f"time · {n}", partial(_call, timed, n)
-
-
-def _call(function: Callable[..., Row], *arguments: Any) -> Row:
-    return function(*arguments)
+        yield f"time · {n}", partial(timed, n)
 
 
 def cell(name: str, seeds: str, numbers: Sequence[int]) -> list[Row]:
@@ -389,103 +369,115 @@ def ratio(found: Sequence[Row], name: str, digits: int = 2) -> str:
     return "–" if np.isnan(number) else f"{number:.{digits}f}"
 
 
-def markdown(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A table whose first column is text, and the others are numbers."""
-    rule = ["---", *["---:"] * (len(columns) - 1)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in (columns, rule, *lines))
+PAIRS = (("ceiling", "p ceiling"), ("a", "p a"), ("averaged", "p averaged"))
+"""Numbers whose coverage is shown, and those of the prototype."""
 
-
-PAIRS = (
-    ("ceiling", "p ceiling"),
-    ("a", "p a"),
-    ("averaged", "p averaged"),
-)
+NUMBERS = ("reward at H = 0 covered", "a covered", "averaged curve at H = 0 covered")
+"""Their columns."""
 
 
 def page(cells: Gathered, command: str) -> str:
     """The tables of the page."""
-
-    def of(kind: str) -> dict[str, list[Row]]:
-        begin = f"{kind} · "
-        return {name.removeprefix(begin): rows for name, rows in cells.items() if name.startswith(begin)}
-
-    laws = of("law")
-    every_law = [row for found in laws.values() for row in found]
-    every_list = [row for found in of("list").values() for row in found]
-    under = [
-        [
-            name,
-            *(share(rows, *pair) for pair in PAIRS),
-            ratio(rows, "width/oracle"),
-            share(rows, "no curve"),
-        ]
-        for name, rows in laws.items()
-    ]
-    all_of_it = [
-        ["under the law, all", *(share(every_law, *pair) for pair in PAIRS), share(every_law, "no curve")],
-        [
-            "a curve of the list, all",
-            "",
-            "",
-            share(every_list, "covered", "p averaged"),
-            share(every_list, "no curve"),
-        ],
-    ]
-    noise = [[n, share(rows, "ceiling"), share(rows, "a")] for n, rows in of("noise").items()]
-    outside = [
-        [name, share(rows, "covered or said", "p covered or said"), share(rows, "said")]
-        for name, rows in of("outside").items()
-    ]
-    listed = [
-        [n, share(rows, "covered", "p averaged"), ratio(rows, "width/p"), share(of("one less")[n], "moved")]
-        for n, rows in of("list").items()
-    ]
-    nodes = [
-        [n, share(rows, "averaged within 1 %"), share(rows, "law within 1 %")]
-        for n, rows in of("quadrature").items()
-    ]
-    times = [[n, ratio(rows, "ms", 1), ratio(rows, "p ms", 1)] for n, rows in of("time").items()]
+    laws = kind_of(cells, "law")
     runs = len(next(iter(laws.values())))
-    numbers = ("reward at H = 0 covered", "a covered", "averaged curve at H = 0 covered")
     return "\n\n".join(
         (
             f"{runs} runs per cell; the standard error of a share is up to {50 / np.sqrt(runs):.1f} points.",
             f"```sh\n{command}\n```",
-            markdown(
-                (
-                    "under the law, residual · n",
-                    *numbers,
-                    "width to the oracle",
-                    "no curve fits",
-                ),
-                under,
-            ),
-            markdown(("%", *numbers, "no curve fits"), all_of_it),
-            markdown(
-                ("where no curve of the list is true · n", "covered, or `no-curve-fits` said", "said"),
-                outside,
-            ),
-            markdown(("noise of .08 nats · n", "reward at H = 0 covered", "a covered"), noise),
-            markdown(
-                (
-                    "a curve of the list is true, with a term in the step or none · n",
-                    "averaged curve at H = 0 covered",
-                    "width to the prototype's",
-                    "one evaluation less moves it by half its width",
-                ),
-                listed,
-            ),
-            markdown(
-                (
-                    "n",
-                    "% of numbers within 1 % of a width of a grid of 16 lengths and 30 shares: averaged",
-                    "the law's own",
-                ),
-                nodes,
-            ),
-            markdown(("n", "processor time with one thread, ms", "prototype"), times),
+            under_law_table(laws),
+            all_table(laws, kind_of(cells, "list")),
+            outside_table(kind_of(cells, "outside")),
+            noise_table(kind_of(cells, "noise")),
+            list_table(kind_of(cells, "list"), kind_of(cells, "one less")),
+            quadrature_table(kind_of(cells, "quadrature")),
+            time_table(kind_of(cells, "time")),
         )
     )
+
+
+def kind_of(cells: Gathered, kind: str) -> Gathered:
+    """The cells of a kind, by the rest of their names."""
+    begin = f"{kind} · "
+    return {name.removeprefix(begin): found for name, found in cells.items() if name.startswith(begin)}
+
+
+def together(cells: Gathered) -> list[Row]:
+    """The runs of all cells."""
+    return [row for found in cells.values() for row in found]
+
+
+def under_law_table(laws: Gathered) -> str:
+    """Coverage under the law, by residual and length."""
+    lines = []
+    for name, found in laws.items():
+        covered = [share(found, *pair) for pair in PAIRS]
+        lines.append([name, *covered, ratio(found, "width/oracle"), share(found, "no curve")])
+    columns = ("under the law, residual · n", *NUMBERS, "width to the oracle", "no curve fits")
+    return markdown_table(columns, lines)
+
+
+def all_table(laws: Gathered, listed: Gathered) -> str:
+    """The same of all residuals and lengths."""
+    under = together(laws)
+    of_list = together(listed)
+    covered = [share(under, *pair) for pair in PAIRS]
+    averaged = share(of_list, "covered", "p averaged")
+    lines = [
+        ["under the law, all", *covered, share(under, "no curve")],
+        ["a curve of the list, all", "", "", averaged, share(of_list, "no curve")],
+    ]
+    return markdown_table(("%", *NUMBERS, "no curve fits"), lines)
+
+
+def outside_table(outside: Gathered) -> str:
+    """Coverage, or a caution, where no curve of the list is true."""
+    lines = [
+        [name, share(found, "covered or said", "p covered or said"), share(found, "said")]
+        for name, found in outside.items()
+    ]
+    columns = ("where no curve of the list is true · n", "covered, or `no-curve-fits` said", "said")
+    return markdown_table(columns, lines)
+
+
+def noise_table(noise: Gathered) -> str:
+    """Coverage where entropies are logged with noise."""
+    lines = [[n, share(found, "ceiling"), share(found, "a")] for n, found in noise.items()]
+    return markdown_table(("noise of .08 nats · n", "reward at H = 0 covered", "a covered"), lines)
+
+
+def list_table(listed: Gathered, one_less: Gathered) -> str:
+    """Coverage of the averaged curve where one of its curves is true, and how steady it is."""
+    lines = []
+    for n, found in listed.items():
+        averaged = share(found, "covered", "p averaged")
+        lines.append([n, averaged, ratio(found, "width/p"), share(one_less[n], "moved")])
+    columns = (
+        "a curve of the list is true, with a term in the step or none · n",
+        "averaged curve at H = 0 covered",
+        "width to the prototype's",
+        "one evaluation less moves it by half its width",
+    )
+    return markdown_table(columns, lines)
+
+
+def quadrature_table(quadrature: Gathered) -> str:
+    """How near numbers are to those of a dense grid."""
+    lines = [
+        [n, share(found, "averaged within 1 %"), share(found, "law within 1 %")]
+        for n, found in quadrature.items()
+    ]
+    columns = (
+        "n",
+        "% of numbers within 1 % of a width of a grid of 16 lengths and 30 shares: averaged",
+        "the law's own",
+    )
+    return markdown_table(columns, lines)
+
+
+def time_table(times: Gathered) -> str:
+    """Processor time of a fit."""
+    lines = [[n, ratio(found, "ms", 1), ratio(found, "p ms", 1)] for n, found in times.items()]
+    return markdown_table(("n", "processor time with one thread, ms", "prototype"), lines)
 
 
 def main() -> None:
