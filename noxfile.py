@@ -122,7 +122,6 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks.replay", "--left-out", "--write")
     session.run("python", "-m", "benchmarks.arms", "--write")
     session.run("python", "-m", "benchmarks.phases", "--write", "--runs", "1000" if full else "200")
-    session.run("python", "-m", "benchmarks.phases_aside", "--write")
     session.run("python", "-m", "benchmarks.samples", "--write", "--draws", "8000" if full else "800")
     session.run("python", "-m", "benchmarks.tokens", "--write", *(["--full"] if full else []))
     session.run("python", "-m", "benchmarks.report", "--write", *([] if full else ["--runs", "100"]))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.worlds import FloatArray
 from entropylaw.analysis.forecast import AHEAD, FEWEST
 from entropylaw.analysis.forms import law_line
+from entropylaw.arrays import FloatArray
 
 CUTS = (0.2, 1 / 3, 0.5, 2 / 3)
 """Shares of a run's length after which it is cut."""

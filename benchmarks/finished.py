@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.worlds import FloatArray
+from entropylaw.arrays import FloatArray
 from entropylaw.errors import EntropyLawError
 from entropylaw.logs import catalog
 from entropylaw.logs.load import read_all

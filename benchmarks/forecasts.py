@@ -31,7 +31,6 @@ from benchmarks.docs import write_block
 from benchmarks.finished import Finished, for_tuning
 from benchmarks.prototypes import prototype
 from benchmarks.simulated import SHAPES, policy, shape
-from benchmarks.worlds import FloatArray
 from entropylaw.analysis import forecast as module
 from entropylaw.analysis.forecast import (
     AHEAD,
@@ -45,6 +44,7 @@ from entropylaw.analysis.forecast import (
     so_far,
 )
 from entropylaw.analysis.state import gain_of, is_share_of_count
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import levels_of
 
 FILE = Path(module.__file__).with_name("forecast_constants.json")

@@ -25,9 +25,9 @@ from benchmarks.docs import markdown_table, write_block
 from benchmarks.finished import Finished, lab, public
 from benchmarks.foreign_worlds import arma, drawn, exponential, fractional, mixed, path
 from benchmarks.prototypes import prototype
-from benchmarks.worlds import FloatArray
 from entropylaw.analysis.answer import fit_evaluations
 from entropylaw.analysis.law.evaluations import usable
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import BENDS, FEWEST_HOLDS, HOLDS, SPAN, SURE
 from entropylaw.results import CLEAR_ODDS, LawTests, More
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.worlds import FloatArray
 from entropylaw.analysis.forecast import FEWEST
 from entropylaw.analysis.law.evaluations import rewarded
 from entropylaw.analysis.state import state_of
 from entropylaw.analysis.stop import stop_line
+from entropylaw.arrays import FloatArray
 from entropylaw.results.stop import StopLine
 
 PARTS = 24

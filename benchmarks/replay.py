@@ -25,8 +25,8 @@ from benchmarks.docs import write_block
 from benchmarks.finished import Finished, for_tuning
 from benchmarks.forecasts import level_of
 from benchmarks.looks import Look, replay
-from benchmarks.worlds import FloatArray
 from entropylaw.analysis.forecast import FEWEST
+from entropylaw.arrays import FloatArray
 from entropylaw.results.stop import Says
 
 FLAT = (0.2, 0.25, 1.0 / 3.0, 0.4)

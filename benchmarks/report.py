@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.docs import write_block
 from benchmarks.readers import machine
-from benchmarks.worlds import FloatArray
+from entropylaw.arrays import FloatArray
 from entropylaw.pipeline.cache import VARIABLE
 
 ROOT = Path(__file__).parent.parent

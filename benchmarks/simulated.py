@@ -11,7 +11,7 @@ import zlib
 
 import numpy as np
 
-from benchmarks.worlds import FloatArray
+from entropylaw.arrays import FloatArray
 
 Run = tuple[FloatArray, FloatArray, FloatArray]
 """Steps, entropies in nats, rewards; each (n,)."""

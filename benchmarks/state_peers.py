@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.prototypes import prototype
-from benchmarks.worlds import FloatArray
 from entropylaw.analysis.state import FEWEST, state_of
+from entropylaw.arrays import FloatArray
 from entropylaw.results.state import State
 
 OURS, PEER, RULE = "state_of", "prototype", "ten lines"

@@ -24,8 +24,8 @@ from benchmarks.state_worlds import (
     sparse_line,
     sudden,
 )
-from benchmarks.worlds import FloatArray
 from entropylaw.analysis.state import FEWEST, RANGE_GAIN, is_share_of_count, state_of
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import blocks_of, levels_of
 
 SEEDS = {"tuned on": 1, "set aside": 4711}

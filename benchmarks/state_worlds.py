@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks import foreign_worlds
-from benchmarks.worlds import FloatArray
+from entropylaw.arrays import FloatArray
 
 Rng = np.random.Generator
 
@@ -160,8 +160,9 @@ def saw_tooth(n: int, rng: Rng) -> FloatArray:
 def under_law(n: int, rng: Rng) -> Simulated:
     """A reward under the law, whose residual is of one of twelve families."""
     world = str(rng.choice(foreign_worlds.WORLDS))
+    _, reward = foreign_worlds.draw(world, n, rng)
     # Drift is part of the level, and not apart from noise there.
-    return Simulated(reward=foreign_worlds.draw(world, n, rng).reward, level=None)
+    return Simulated(reward=reward, level=None)
 
 
 OTHERS: dict[str, Draw] = {

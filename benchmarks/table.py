@@ -17,7 +17,6 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, toeplitz
 from scipy.signal import lfilter
 from threadpoolctl import threadpool_limits
@@ -26,6 +25,7 @@ import entropylaw
 from benchmarks.docs import markdown_table, write_block
 from benchmarks.foreign_worlds import drawn, exponential, fractional, mixed
 from benchmarks.prototypes import prototype
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.smoothing import smoothed_entropy
@@ -34,7 +34,6 @@ from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import has
 
-FloatArray = NDArray[np.float64]
 Rng = np.random.Generator
 
 SEEDS = {"tuned": 1, "aside": 2}

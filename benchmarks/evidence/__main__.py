@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,17 +33,18 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the blocks into docs/evidence.md")
     parser.add_argument("--logs", type=Path, default=PUBLIC, help="the folder of public logs")
     arguments = parser.parse_args()
-    public = logs.fitted_below(arguments.logs) if arguments.logs.is_dir() else []
-    blocks = {"claims": claims(lab_runs()), "planted": planted_rates(DRAWS), "forecasts": forecasts()}
-    blocks |= of_logs(public, commits_of(arguments.logs / "SOURCES.md"))
+    fits = logs.fitted_below(arguments.logs) if arguments.logs.is_dir() else []
+    blocks = {"claims": claims(lab_runs()), "planted": planted_rates(DRAWS)}
+    blocks |= of_logs(fits)
+    blocks["forecasts"] = forecasts(arguments.logs) if fits else NOT_THERE
     text = PAGE.read_text(encoding="utf-8")
     for name, block in blocks.items():
         print(f"{block}\n")
         text = with_block(text, name, block)
     if arguments.write:
         PAGE.write_text(text, encoding="utf-8")
-        if public:
-            PICTURE.write_text(law_picture(public), encoding="utf-8")
+        if fits:
+            PICTURE.write_text(law_picture(fits), encoding="utf-8")
 
 
 def lab_runs(folder: Path = LAB) -> Runs:
@@ -97,8 +98,8 @@ def planted_rates(draws: int) -> str:
     )
 
 
-def of_logs(public: Sequence[logs.Fitted], commits: Mapping[str, str]) -> dict[str, str]:
-    """The blocks that rest on public logs; ``commits`` maps a repository to the one that was read."""
+def of_logs(public: Sequence[logs.Fitted]) -> dict[str, str]:
+    """The blocks of public logs."""
     names = ("law", "rivals", "entropies", "alarms", "sources")
     if not public:
         return dict.fromkeys(names, NOT_THERE)
@@ -119,16 +120,8 @@ def of_logs(public: Sequence[logs.Fitted], commits: Mapping[str, str]) -> dict[s
     }
 
 
-def commits_of(sources: Path) -> dict[str, str]:
-    """The commits of the repositories that a list of sources names."""
-    if not sources.is_file():
-        return {}
-    named = re.findall(r"`([\w.-]+/[\w.-]+)`, commit `([0-9a-f]{7})", sources.read_text(encoding="utf-8"))
-    return {repository.casefold(): f"`{commit}`" for repository, commit in named}
-
-
 PUBLISHED = ("the stop line", "entropy", "rldoctor")
-"""With what the rules begin that the page has; the others of the replay are there to choose a share."""
+"""How the rules begin that the page has; the replay has others, by which a share was chosen."""
 
 
 def alarms() -> str:
@@ -157,9 +150,9 @@ def law_sentence(public: Sequence[logs.Fitted]) -> str:
     )
 
 
-def forecasts() -> str:
+def forecasts(folder: Path) -> str:
     """How often gains came true, in repositories that the calibration was not learned from."""
-    runs = [run for run in public() if for_tuning(run.group)]
+    runs = [run for run in public(folder) if for_tuning(run.group)]
     result = printed_without_own(tested(every(cases_of, runs)))
     repositories = len({run.group for run in runs})
     return (

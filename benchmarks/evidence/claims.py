@@ -100,13 +100,6 @@ def both_domains(runs: Runs) -> FloatArray:
     return np.array([last[better][seed] - last[JOINT][seed] for seed in seeds])
 
 
-def second_half(column: str) -> Callable[[Runs], FloatArray]:
-    """The change of a column over the second half of plain GRPO, per run."""
-    return lambda runs: np.array(
-        [ends(run, column)[1] - at_step(run, column, run.columns["step"][-1] / 2) for run in runs["grpo"]]
-    )
-
-
 def imitation_first(runs: Runs) -> FloatArray:
     """Accuracy at step 400: demonstrations and then GRPO, less the better of both alone, per seed."""
     arms = ("sft_grpo_sft", "grpo", "sft_instead")
