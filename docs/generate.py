@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -99,32 +100,38 @@ def generated() -> dict[Path, str]:
 
 def trust_table() -> str:
     """What the README quotes of the benchmarks: each number is a cell of a benchmark's page."""
-    rising = cells_of("state", "| `rising` |")[1:5]
-    flat = cells_of("state", "| `flat` |")[1:5]
-    with_a_word = cells_of("state", "| public rewards with a word, all: ")[2]
-    covered = cells_of("forecasts", "| covered · missed above · below · worst repository |")[2]
-    under_the_law = cells_of("table", "| under the law, all |")[3]
-    holds = cells_of("law_words", "| the law, R² ≥ .5, n ≥ 40 | entropylaw |")[3]
-    one_clock = cells_of("law_words", "| one clock | entropylaw |")[3]
-    two_clocks = cells_of("law_words", "| two clocks | entropylaw |")[3]
+    sizes = ("n 12", "n 40", "n 120", "n 500")
+    covered = cell("forecasts", "covered · missed above · below · worst repository", "left-out half")
+    # The other title is that of a page which an earlier command wrote.
+    at_0 = cell("table", "under the law, all", "reward at H = 0 covered", "ceiling by the law covered")
+    clear = cell("law_words", "the law, R² ≥ .5, n ≥ 40", "`holds`")
+    clocks = [cell("law_words", truth, "`holds`") for truth in ("one clock", "two clocks")]
     rows = (
-        ("`rising` is true, simulated runs of 12 · 40 · 120 · 500 evaluations", shares(rising), "state"),
-        ("`flat` is true, of the same", shares(flat), "state"),
-        ("a state other than `cannot tell`, public rewards", with_a_word, "state"),
+        (
+            "`rising` is true, simulated runs of 12 · 40 · 120 · 500 evaluations",
+            shares(cell("state", "`rising`", size) for size in sizes),
+            "state",
+        ),
+        (
+            "`flat` is true, of the same",
+            shares(cell("state", "`flat`", size) for size in sizes),
+            "state",
+        ),
+        (
+            "a state other than `cannot tell`, public rewards",
+            cell("state", "public rewards with a word, all:", "state_of"),
+            "state",
+        ),
         (
             "the reward half as many steps later is in its 95 % interval, repositories left out",
             covered.split(" · ")[0],
             "forecasts",
         ),
-        (
-            "the reward at H = 0 is in its 95 % interval, runs under the law",
-            f"{first(under_the_law)} %",
-            "table",
-        ),
-        ("`holds` is said under the law, R² ≥ .5 and 40 evaluations or more", f"{holds} %", "law_words"),
+        ("the reward at H = 0 is in its 95 % interval, runs under the law", shares([at_0]), "table"),
+        ("`holds` is said under the law, R² ≥ .5 and 40 evaluations or more", shares([clear]), "law_words"),
         (
             "`holds` is said where one clock · two clocks drive reward and entropy",
-            f"{one_clock} · {two_clocks} %",
+            shares(clocks),
             "law_words",
         ),
     )
@@ -133,20 +140,21 @@ def trust_table() -> str:
     return "\n".join(lines)
 
 
-def cells_of(page: str, begins: str) -> list[str]:
-    """The cells of the first row of a benchmark's page that begins so."""
+def cell(page: str, begins: str, *titles: str) -> str:
+    """The cell of a benchmark's page under one of some titles, in the first row there that begins so."""
     text = (ROOT / "docs" / "benchmarks" / f"{page}.md").read_text(encoding="utf-8")
-    row = next(line for line in text.splitlines() if line.startswith(begins))
-    return [cell.strip() for cell in row.strip("|").split("|")]
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        head, _, *rows = ([part.strip() for part in line[1:-1].split("|")] for line in table.splitlines())
+        column = next((i for i, title in enumerate(head) if title in titles), None)
+        row = next((row for row in rows if row[0].startswith(begins)), None)
+        if column is not None and row is not None:
+            return row[column]
+    raise LookupError(f"docs/benchmarks/{page}.md has no row {begins!r} with a column {titles[0]!r}")
 
 
-def shares(cells: list[str]) -> str:
-    """Percentages with their numbers of cases, ``98.9 % of 184``, without these numbers."""
-    return " · ".join(first(cell) for cell in cells) + " %"
-
-
-def first(cell: str) -> str:
-    return cell.split()[0]
+def shares(cells: Iterable[str]) -> str:
+    """Percentages, some with their numbers of cases, as ``98.9 % of 184``, or a peer's, without these."""
+    return " · ".join(text.split()[0] for text in cells) + " %"
 
 
 def formats_page(text: str) -> str:

@@ -9,7 +9,9 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from benchmarks.cuts import CUTS
 from docs import generate
+from docs.release import LARGEST_BASE
 from entropylaw import __version__
 from entropylaw.engine.constants import BENDS, FEWEST_HOLDS, HOLDS, SPAN, SURE
 from tests.conftest import ROOT
@@ -91,6 +93,23 @@ def test_the_limits_of_the_words_are_those_in_the_code():
     assert f"fewer than {FEWEST_HOLDS} " in text
     assert f"less than {SPAN:g}".replace("0.", ".") in text
     assert f"< {SURE:g}".replace("0.", ".") in text
+
+
+def test_the_readme_has_the_size_that_a_release_is_held_to():
+    assert f"At most {LARGEST_BASE:g} MB on Linux" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_numbers_of_a_benchmark_are_in_what_its_command_wrote():
+    """A percentage in the text around a table is one that nobody would measure anew."""
+    cuts = [f"{100 * share:.0f}" for share in CUTS]
+    allowed = {f"{', '.join(cuts[:-1])} and {cuts[-1]} %"}
+    for page in sorted((ROOT / "docs" / "benchmarks").glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        assert len(re.findall(r"<!-- \w+:begin -->", text)) == (page.name != "README.md"), page.name
+        around = re.sub(r"<!-- (\w+):begin -->.*?<!-- \1:end -->", "", text, flags=re.DOTALL)
+        for known in allowed:
+            around = around.replace(known, "")
+        assert re.findall(r"[\d.]+ %", around) == [], page.name
 
 
 def test_public_api_is_a_decision():
