@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -23,13 +24,13 @@ BASE = {
 
 DESIGN = (ROOT.parent / "docs" / "design.md").read_text(encoding="utf-8")
 
-_ROW = re.compile(r"^\| `(\w+)/` \| .* \| ([^|]*) \| [^|]* \|$", re.MULTILINE)
+_ROW = re.compile(r"^\| `(\w+)/` \| .* \| ([^|]*) \| ([^|]*) \|$", re.MULTILINE)
 _NAMED_FILE = re.compile(r"`([\w/]+\.py)`")
 
 
 def may_import() -> dict[str, set[str]]:
     """The table of packages in docs/design.md: package → what it may import, modules by their path."""
-    rows = {package: cell.strip() for package, cell in _ROW.findall(DESIGN)}
+    rows = {package: cell.strip() for package, cell, _ in _ROW.findall(DESIGN)}
     return {package: set() if cell == "–" else set(cell.split(", ")) for package, cell in rows.items()}
 
 
@@ -88,6 +89,42 @@ def test_a_package_imports_only_what_it_may(package: str) -> None:
         if found.split(".")[0] not in allowed and found not in allowed
     ]
     assert not wrong
+
+
+PACKAGED = {
+    "yaml": "pyyaml",
+    "PIL": "pillow",
+    "ibis": "ibis-framework",
+    "markupsafe": "jinja2",
+    "py4j": "pyspark",
+}
+"""What is imported by another name than that of its package, or comes with one."""
+
+
+def third_parties(path: Path) -> Iterator[str]:
+    """What a file imports from other projects, but for its types."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typed = {
+        child
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and _checks_types(node)
+        for child in ast.walk(node)
+    }
+    own = {"entropylaw", *sys.stdlib_module_names}
+    for node in ast.walk(tree):
+        if node in typed:
+            continue
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        yield from {name.split(".")[0] for name in names} - own
+
+
+def test_the_libraries_in_the_table_are_those_that_a_package_imports() -> None:
+    named = {package: set(re.findall(r"[\w-]+", cell)) for package, _, cell in _ROW.findall(DESIGN)}
+    for package, libraries in named.items():
+        used = {name for path in (ROOT / package).rglob("*.py") for name in third_parties(path)}
+        assert {PACKAGED.get(name, name) for name in used} == libraries - {"inside", "methods"}, package
 
 
 def test_every_package_is_in_the_table() -> None:
