@@ -9,10 +9,10 @@ from pathlib import Path
 PAGES = Path(__file__).parent.parent / "docs" / "benchmarks"
 
 
-def write_block(name: str, text: str, *, block: str | None = None) -> None:
-    """Rewrite the page of a benchmark with ``text`` between the markers of a block, by default its own."""
+def write_block(name: str, text: str) -> None:
+    """Rewrite the page of a benchmark with ``text`` between the markers of its block."""
     page = PAGES / f"{name}.md"
-    page.write_text(with_block(page.read_text(encoding="utf-8"), block or name, text), encoding="utf-8")
+    page.write_text(with_block(page.read_text(encoding="utf-8"), name, text), encoding="utf-8")
 
 
 def with_block(content: str, name: str, text: str) -> str:

@@ -388,7 +388,6 @@ def main() -> None:
     print(text)
     if options.write:
         write_block("state", text)
-        write_block("../method/state", right(found), block="right")
 
 
 if __name__ == "__main__":

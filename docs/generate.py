@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.docs import with_block  # noqa: E402
+from benchmarks.docs import markdown_table, with_block  # noqa: E402
 from docs import reference  # noqa: E402
 from docs.json_schema import json_schema  # noqa: E402
 from entropylaw import Watcher, read_runs, select  # noqa: E402
@@ -89,6 +89,9 @@ def generated() -> dict[Path, str]:
         documents: with_block(documents.read_text(encoding="utf-8"), "kinds", kinds_table()),
     }
     pages[readme] = with_block(pages[readme], "trust", trust_table())
+    for name, rows in right_words().items():
+        method = ROOT / "docs" / "method" / f"{name}.md"
+        pages[method] = with_block(method.read_text(encoding="utf-8"), "right", rows)
     for kind in KINDS.values():
         pages[ROOT / "docs" / "schemas" / f"{kind.name}.json"] = dumps(json_schema(kind))
     # Releases of typer differ in the layout of help: a page made with another release is not stale.
@@ -140,11 +143,36 @@ def trust_table() -> str:
     return "\n".join(lines)
 
 
-def cell(page: str, begins: str, *titles: str) -> str:
-    """The cell of a benchmark's page under one of some titles, in the first row there that begins so."""
+def right_words() -> dict[str, str]:
+    """How often words and probabilities were right, of a method's page: rows of the benchmark of its name."""
+    state = next(rows for rows in tables_of("state") if rows[0][0] == "word")
+    # Both halves of the public logs; neither the lab nor simulated policies.
+    chances = [row[:3] for rows in tables_of("forecasts") for row in rows if rows[0][0] == "P(gain)"]
+    covered = [
+        cell("forecasts", "covered · missed above", half).split(" · ")[0]
+        for half in ("tuning half", "left-out half")
+    ]
+    law = [[row[0], *row[2:]] for row in tables_of("law_words")[0] if row[1] in ("by", "entropylaw")]
+    return {
+        "state": markdown_table(state[0], state[1:]),
+        "forecasts": markdown_table(chances[0], [*chances[1:], ["reward in its 95 % interval", *covered]]),
+        "law": markdown_table(law[0], law[1:]),
+    }
+
+
+def tables_of(page: str) -> list[list[list[str]]]:
+    """The tables of a benchmark's page: their rows of cells, the first of which are the titles."""
     text = (ROOT / "docs" / "benchmarks" / f"{page}.md").read_text(encoding="utf-8")
+    found = []
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         head, _, *rows = ([part.strip() for part in line[1:-1].split("|")] for line in table.splitlines())
+        found.append([head, *rows])
+    return found
+
+
+def cell(page: str, begins: str, *titles: str) -> str:
+    """The cell of a benchmark's page under one of some titles, in the first row there that begins so."""
+    for head, *rows in tables_of(page):
         column = next((i for i, title in enumerate(head) if title in titles), None)
         row = next((row for row in rows if row[0].startswith(begins)), None)
         if column is not None and row is not None:
