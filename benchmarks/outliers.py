@@ -127,7 +127,12 @@ def measured(world: tuple[Noise, Noise], n: int, runs: int, seed: int) -> tuple[
     """
     rng = np.random.default_rng([seed, n])
     step = np.arange(float(n))
-    honest, spoilt, lost, found, planted, others = [], [], 0, 0, 0, 0
+    honest = []
+    spoilt = []
+    lost = 0
+    found = 0
+    planted = 0
+    others = 0
     for _ in range(runs):
         h, r = drawn(world, n, rng)
         honest.append((h, r))
@@ -135,7 +140,8 @@ def measured(world: tuple[Noise, Noise], n: int, runs: int, seed: int) -> tuple[
         h, r, places = slipped(h, r, rng)
         spoilt.append((h, r))
         left_out = {int(str(one.values["step"]).split(".")[0]) for one in gross_outliers(step, h, r)}
-        found, planted = found + len(left_out & places), planted + len(places)
+        found += len(left_out & places)
+        planted += len(places)
         others += bool(left_out - places)
     before = np.array([slope(step, h, r) for h, r in honest])
     after = np.array([slope(step, h, r) for h, r in spoilt])

@@ -120,7 +120,8 @@ def draw(truth: Callable[..., FloatArray], kind: str, n: int, rng: Rng, term: st
     # The curve at H = 0 is the last of its values.
     curve = truth(np.append(h, 1e-12), np.append(t, 1.0), rng)
     spread = float(np.std(curve[:-1])) or 1.0
-    clean, at_0 = 0.07 * curve[:-1] / spread, 0.07 * float(curve[-1]) / spread
+    clean = 0.07 * curve[:-1] / spread
+    at_0 = 0.07 * float(curve[-1]) / spread
     if term:
         column = t if term == "step" else np.log1p(t * (n - 1))
         clean = clean + 0.04 * standard(column) - 0.04 * standard(column)[-1]

@@ -74,9 +74,12 @@ def main() -> None:
 
 def generated() -> dict[Path, str]:
     """Every generated page with its text."""
-    readme, guide, formats = ROOT / "README.md", ROOT / "docs" / "guide.md", ROOT / "docs" / "formats.md"
+    readme = ROOT / "README.md"
+    guide = ROOT / "docs" / "guide.md"
+    formats = ROOT / "docs" / "formats.md"
     columns = ROOT / "docs" / "trainers.md"
-    settings, gates = ROOT / "docs" / "config.md", ROOT / "docs" / "ci.md"
+    settings = ROOT / "docs" / "config.md"
+    gates = ROOT / "docs" / "ci.md"
     documents = ROOT / "docs" / "schemas.md"
     loop = ROOT / "docs" / "loop.md"
     pages = {
