@@ -27,8 +27,9 @@ from benchmarks.foreign_worlds import arma, drawn, exponential, fractional, mixe
 from benchmarks.prototypes import prototype
 from entropylaw.analysis.answer import fit_evaluations
 from entropylaw.analysis.law.evaluations import usable
+from entropylaw.analysis.law.verdict import rule
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.constants import BENDS, FEWEST_HOLDS, HOLDS, SPAN, SURE
+from entropylaw.engine.constants import FEWEST_HOLDS
 from entropylaw.results import CLEAR_ODDS, LawTests, More
 
 Rng = np.random.Generator
@@ -193,22 +194,13 @@ def by_bic(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Said:
         odds_step=_odds(of_step, fitted(None)[0]),
         p_direction=float(norm.cdf(-slope)),
     )
-    return Said(word=word_of(tests, n, float(np.ptp(entropy))), more=tests.more.value)
+    verdict, _ = rule(tests, n=n, span=float(np.ptp(entropy)))
+    return Said(word=verdict.value, more=tests.more.value)
 
 
 def _odds(one: float, other: float) -> float:
     """The odds of one curve to another by their BIC."""
     return float(np.exp(np.clip(0.5 * (other - one), -99.0, 99.0)))
-
-
-def word_of(tests: LawTests, n: int, span: float) -> str:
-    """The word by the table of docs/method/law.md."""
-    if n < FEWEST_HOLDS:
-        return "undecided"
-    if tests.p_direction <= 1.0 - SURE or tests.more is More.step:
-        return "fails"
-    bends = tests.odds_law >= HOLDS and tests.odds_line >= BENDS
-    return "holds" if bends and tests.p_direction >= SURE and span >= SPAN else "undecided"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
