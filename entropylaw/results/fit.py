@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from entropylaw.arrays import FloatArray, held, on_access
+from entropylaw.arrays import FloatArray, held, lengths_flaw, on_access
 from entropylaw.binding import methods
 from entropylaw.errors import FitError
 from entropylaw.results import Curve, Estimate
@@ -138,12 +138,15 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
         raise FitError("no-law", f"there is no law: {self.no_law.message}", self.no_law.hint)
 
     def flaw(self) -> str:
-        """Neither a law nor a state, or one without a reason."""
+        """Neither a law nor a state, or one without a reason; steps and rewards of several lengths."""
         if self.law is None and self.state is None:
             return "a state or a law"
         if (self.law is None) == (self.no_law is None):
             return "a law, or why there is none"
-        return ""
+        unpaired = held(self, "unpaired")
+        if unpaired is None:
+            return "" if self.law is not None else "the evaluations of a run without a law"
+        return lengths_flaw(*unpaired)
 
     @cached_property
     def curve(self) -> Curve:

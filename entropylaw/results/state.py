@@ -69,6 +69,10 @@ class State(Struct, frozen=True, kw_only=True):
     keep: Kept | None
     lost: tuple[float, float] | None = None
 
+    def flaw(self) -> str:
+        """A loss of a run that is not broken."""
+        return "nothing lost by a run that is not broken" if self.lost and self.word != "broken" else ""
+
     @property
     def has_ended(self) -> bool:
         """Whether it is broken because rewards are missing at the end of the log."""
