@@ -23,7 +23,7 @@ from entropylaw.analysis.arms import compare_arms
 from entropylaw.analysis.between_seeds import contrast, holm, squares
 from entropylaw.analysis.differences import FEWEST_SEEDS
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.smoothing import smoothed_entropy
+from entropylaw.engine.levels import smoothed_entropy
 from entropylaw.results.arms import Along, RunSeries
 
 RUNS, LEVEL = 400, 0.95

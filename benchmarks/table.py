@@ -27,8 +27,8 @@ from benchmarks.foreign_worlds import drawn, exponential, fractional, mixed
 from benchmarks.prototypes import prototype
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import PRIOR
+from entropylaw.engine.levels import smoothed_entropy
 from entropylaw.engine.reads import Reads
-from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.table import table_of
 from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit

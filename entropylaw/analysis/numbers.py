@@ -19,9 +19,8 @@ from entropylaw.analysis.law.verdict import law_tests, rule
 from entropylaw.arguments import as_number, checked_level, with_unpaired
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import AVERAGED, KEPT_RANGE, MOST_RANGES
-from entropylaw.engine.levels import blocks_of, levels_of
+from entropylaw.engine.levels import SmoothedEntropy, blocks_of, levels_of
 from entropylaw.engine.reads import Reads
-from entropylaw.engine.smoothing import SmoothedEntropy
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError

@@ -112,9 +112,6 @@ over a thousandth of the run loses neither curve nor slow drift."""
 FEWEST_SMOOTHED = 10
 """Fewest logged entropies that are smoothed: with fewer, noise and curve are not distinguished."""
 
-MOST_KNOTS = 256
-"""Knots of the entropy's spline; more logged entropies are averaged over neighbours first."""
-
 MOST_ERRORS = 16
 """Columns for the error of the smoothed entropy; what more columns would add changes fast, as noise does."""
 

@@ -10,18 +10,26 @@ restricted likelihood. That a level may be constant makes *flat* something that 
 
 The covariance of all values, of a size q times f's and of the noise, is diagonal for every q in one basis
 that does not depend on q: one eigendecomposition serves all sizes of a walk or of a trend.
+
+An entropy is smoothed in the same way, with a prior of its own. It is measured on one batch. Against a
+residual that may drift a fit trusts fast changes more than slow ones, and the fast changes of a logged
+entropy are mostly noise. A regression on the posterior mean of a covariate is consistent (regression
+calibration, Carroll et al. 2006, doi:10.1201/9781420010138, ch. 4): the error that is left is a slow part of
+the residual, of known covariance given the slope.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import stdtr
 
 from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.engine.constants import FEWEST_SMOOTHED
 from entropylaw.engine.reads import Cells
 
 MOST = 48
@@ -50,6 +58,17 @@ CORRELATED = 2.0 / 3.0
 
 LEAST_CORRELATED = 0.5
 """Prior probability of a correlated noise to that of white noise."""
+
+MOST_OF_ENTROPY = 100
+"""Logged entropies above which blocks are smoothed: fewer blocks blur a steep fall, and the law's bend."""
+
+TRENDS_OF_ENTROPY = (2.0, 20.0, 200.0, 2000.0, 2e4, 1e6, 1e8)
+"""The size of an entropy's trend: some entropies have hardly any noise. It has no walk, whose fast changes
+the reward does not follow."""
+
+POWERS_OF_ENTROPY = (1.0, 0.7)
+"""Powers of the step in which that trend is smooth: a smaller one takes the noise of the first entropies for
+a fall."""
 
 _NEGLIGIBLE = 1e-4
 """Probability below which a model is left out, relative to the best one."""
@@ -179,31 +198,24 @@ def levels_of(
     Where they are a share of something counted, the noise of a share is among the kinds of noise.
     """
     blocks = blocks_of(step, values, most)
-    origin = float(blocks.value.mean())
-    # Of a constant series nothing but the rounding error is unknown.
-    unit = max(float(np.std(blocks.value)), float(np.spacing(abs(origin))))
+    y, origin, unit = _standardised(blocks)
     every = blocks.step if later is None else np.concatenate([blocks.step, later])
     x = (every - blocks.step[0]) / (blocks.step[-1] - blocks.step[0])
-    y = (blocks.value - origin) / unit
     models = []
     for noise, prior in _noises(blocks, is_share=is_share):
         root = np.asarray(np.linalg.cholesky(noise), dtype=float)
-        for kernel, sizes, share in _kernels(x):
-            models.append(_Models(kernel, root, y, sizes, prior * share / len(sizes)))
-    best = max(model.evidence.max() for model in models)
-    # Only of what is plausible the level is computed, which takes longest.
-    kept = [(model, model.evidence >= best + np.log(_NEGLIGIBLE)) for model in models]
-    parts = [(model, index) for model, likely in kept for index in np.flatnonzero(likely).tolist()]
-    weight = np.exp([model.evidence[index] - best for model, index in parts])
-    weight /= weight.sum()
+        for kernel in _kernels(x, y.size):
+            models.append(_Models(kernel, root, y, prior))
+    parts, weight = _plausible(models)
     posteriors = [model.posterior(index) for model, index in parts]
+    covariance = [model.covariance(index) for model, index in parts]
     noise_variance = np.array([model.square[index] * model.noise for model, index in parts])
     return Levels(
         blocks=blocks,
         weight=weight,
-        mean=np.array([mean for mean, _, _ in posteriors]) * unit + origin,
-        variance=np.array([variance for _, variance, _ in posteriors]) * unit**2,
-        covariance=np.array([covariance for _, _, covariance in posteriors]) * unit**2,
+        mean=np.array([mean for mean, _ in posteriors]) * unit + origin,
+        variance=np.array([variance for _, variance in posteriors]) * unit**2,
+        covariance=np.array(covariance) * unit**2,
         df=float(y.size - 1),
         noise=float(np.sqrt(weight @ noise_variance * blocks.size)) * unit,
     )
@@ -215,17 +227,123 @@ def level_now(step: FloatArray, values: FloatArray) -> Cells:
     return levels.at(levels.last)
 
 
-def _kernels(x: FloatArray) -> Iterator[tuple[FloatArray, tuple[float, ...], float]]:
-    """Covariances (p, p) of the level less its first at times ``x`` (p,), with sizes and probability."""
-    walk = np.minimum.outer(x, x)
-    yield walk, (0.0,), CONSTANT
-    yield walk, WALKS, WALK
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SmoothedEntropy:
+    """The entropy at the evaluations: its posterior mean and standard deviation, nats, shapes (n,).
+
+    ``noise`` is the standard deviation of a logged value around the curve; None where it is used as logged.
+    ``length`` says over how many steps the errors are alike
+    (:func:`entropylaw.engine.table.error_columns`), 0 where there are none.
+    """
+
+    entropy: FloatArray
+    sd: FloatArray
+    noise: float | None
+    length: float
+
+
+def as_logged(entropy: FloatArray) -> SmoothedEntropy:
+    """Entropies (n,) that are not smoothed."""
+    return SmoothedEntropy(entropy=entropy, sd=np.zeros(entropy.size), noise=None, length=0.0)
+
+
+def smoothed_entropy(step: FloatArray, entropy: FloatArray, at: FloatArray) -> SmoothedEntropy:
+    """The level of the logged entropies, constant or a trend, at the evaluations; their noise is white.
+
+    If no logged entropy is negative, no smoothed one is.
+
+    Parameters
+    ----------
+    step, entropy
+        Shape (m,): every logged step, increasing, and its entropy in nats.
+    at
+        Shape (n,): steps of the evaluations, within the logged ones.
+    """
+    if step.size < FEWEST_SMOOTHED or np.ptp(entropy) == 0:
+        return as_logged(np.interp(at, step, entropy))
+    blocks = blocks_of(step, entropy, MOST_OF_ENTROPY)
+    y, origin, unit = _standardised(blocks)
+    m = y.size
+    every = np.concatenate([blocks.step, at])
+    x = (every - every.min()) / (blocks.step[-1] - every.min())
+    white, _ = next(_noises(blocks, is_share=False))
+    models = [_Models(kernel, np.sqrt(white), y) for kernel in _kernels_of_entropy(x, m)]
+    parts, weight = _plausible(models)
+    posteriors = [model.posterior(index) for model, index in parts]
+    means = np.array([mean for mean, _ in posteriors])[:, m:]
+    scales = np.array([variance for _, variance in posteriors])[:, m:]
+    mean = weight @ means
+    variance = weight @ (scales * (m - 1) / (m - 3) + (means - mean) ** 2)
+    curve = mean * unit + origin
+    if entropy.min() >= 0:
+        curve = np.maximum(curve, 0.0)
+    noise = weight @ np.array([model.square[index] * model.noise for model, index in parts])
+    # A trend of m values is the spline of penalty 1/(1.5 · size), and the kernel that a spline is of evenly
+    # spaced values has the fourth root of a penalty per value as its scale.
+    size = np.array([model.sizes[index] for model, index in parts])
+    length = float(np.exp(-0.25 * (weight @ np.log1p(1.5 * size * m))))
+    return SmoothedEntropy(
+        entropy=curve,
+        sd=np.sqrt(np.maximum(variance, 0.0)) * unit,
+        noise=float(np.sqrt(noise * blocks.size)) * unit,
+        length=length * float(step[-1] - step[0]),
+    )
+
+
+def _standardised(blocks: Blocks) -> tuple[FloatArray, float, float]:
+    """Values (m,) of mean 0 and sd 1, the mean, and the sd."""
+    origin = float(blocks.value.mean())
+    # Of a constant series nothing but the rounding error is unknown.
+    unit = max(float(np.std(blocks.value)), float(np.spacing(abs(origin))))
+    return (blocks.value - origin) / unit, origin, unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Kernel:
+    """A covariance of the level less its first, with sizes (g,) and the probability (g,) of each.
+
+    ``across`` (p, m) is that of the level at p times with that at the first m, the blocks, and ``variance``
+    (p,) of each with itself.
+    """
+
+    across: FloatArray
+    variance: FloatArray
+    sizes: FloatArray
+    probability: FloatArray
+
+
+def _kernels(x: FloatArray, m: int) -> Iterator[_Kernel]:
+    """A level that is constant or walks, and trends, at times ``x`` (p,), of which m are those of blocks."""
+    yield _Kernel(
+        across=np.minimum.outer(x, x[:m]),
+        variance=x,
+        sizes=np.array([0.0, *WALKS]),
+        probability=np.array([CONSTANT, *np.full(len(WALKS), WALK / len(WALKS))]),
+    )
+    each = (1.0 - CONSTANT - WALK) / len(POWERS) / len(TRENDS)
     for power in POWERS:
-        t = x**power
-        low = np.minimum.outer(t, t)
-        high = np.maximum.outer(t, t)
-        trend = np.outer(t, t) / 2.0 + low**2 * (3.0 * high - low) / 4.0
-        yield trend, TRENDS, (1.0 - CONSTANT - WALK) / len(POWERS)
+        yield _trend(x**power, m, np.array(TRENDS), np.full(len(TRENDS), each))
+
+
+def _kernels_of_entropy(x: FloatArray, m: int) -> Iterator[_Kernel]:
+    """Trends in each power, one of which may be of size 0, likewise."""
+    sizes = np.array([0.0, *TRENDS_OF_ENTROPY])
+    each = (1.0 - CONSTANT) / len(TRENDS_OF_ENTROPY)
+    probability = np.array([CONSTANT, *np.full(len(TRENDS_OF_ENTROPY), each)]) / len(POWERS_OF_ENTROPY)
+    for power in POWERS_OF_ENTROPY:
+        yield _trend(x**power, m, sizes, probability)
+
+
+def _trend(t: FloatArray, m: int, sizes: FloatArray, probability: FloatArray) -> _Kernel:
+    """An integrated random walk with a random slope at times ``t`` (p,)."""
+    low = np.minimum.outer(t, t[:m])
+    high = np.maximum.outer(t, t[:m])
+    return _Kernel(
+        across=np.outer(t, t[:m]) / 2.0 + low**2 * (3.0 * high - low) / 4.0,
+        variance=(t**2 + t**3) / 2.0,
+        sizes=sizes,
+        probability=probability,
+    )
 
 
 def _noises(blocks: Blocks, *, is_share: bool) -> Iterator[tuple[FloatArray, float]]:
@@ -251,19 +369,16 @@ class _Models:
     In the basis in which noise is 1 and the kernel is diagonal, values have variance 1 + size · eigenvalue.
     """
 
-    def __init__(
-        self, kernel: FloatArray, root: FloatArray, y: FloatArray, sizes: tuple[float, ...], prior: float
-    ) -> None:
+    def __init__(self, kernel: _Kernel, root: FloatArray, y: FloatArray, prior: float = 1.0) -> None:
         m = y.size
         self.kernel = kernel
-        self.sizes = np.array(sizes)
+        self.sizes = kernel.sizes
         inverse_root = solve_triangular(root, np.eye(m), lower=True)
-        eigenvalues, vectors = np.linalg.eigh(inverse_root @ kernel[:m, :m] @ inverse_root.T)
-        basis = vectors.T @ inverse_root
-        self.basis = basis
+        eigenvalues, vectors = np.linalg.eigh(inverse_root @ kernel.across[:m] @ inverse_root.T)
+        self.basis = vectors.T @ inverse_root
         self.weights = 1.0 / (1.0 + self.sizes[:, None] * np.maximum(eigenvalues, 0.0))
-        values = basis @ y
-        self.ones = basis.sum(axis=1)
+        values = self.basis @ y
+        self.ones = self.basis.sum(axis=1)
         self.inner = self.weights @ self.ones**2
         self.constant = (self.weights @ (self.ones * values)) / self.inner
         self.residual = values - self.constant[:, None] * self.ones
@@ -271,23 +386,42 @@ class _Models:
         #: Variance of the noise of a block, in variances of the noise of these models.
         self.noise = float(np.trace(root @ root.T)) / m
         self.evidence = (
-            np.log(prior)
+            np.log(prior * kernel.probability)
             - np.log(np.diag(root)).sum()
             + 0.5 * np.log(self.weights).sum(axis=1)
             - 0.5 * np.log(self.inner)
             - 0.5 * (m - 1) * np.log(self.square)
         )
 
-    def posterior(self, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean (p,) and variance (p,) of the level with one of the sizes, and its covariance (m, m)."""
-        m = self.basis.shape[0]
-        weights = self.weights[index]
-        across = self.sizes[index] * self.kernel[:, :m] @ self.basis.T
-        mean = self.constant[index] + across @ (weights * self.residual[index])
-        rest = 1.0 - across @ (weights * self.ones)
-        explained = across * weights
-        variance = self.sizes[index] * np.diagonal(self.kernel) - (explained * across).sum(axis=1)
-        variance += rest**2 / self.inner[index]
-        covariance = self.sizes[index] * self.kernel[:m, :m] - explained[:m] @ across[:m].T
-        covariance += np.outer(rest[:m], rest[:m]) / self.inner[index]
-        return mean, self.square[index] * variance, self.square[index] * covariance
+    @cached_property
+    def across(self) -> FloatArray:
+        """Covariance (p, m) of the level, of size 1, with the values in the basis."""
+        return np.asarray(self.kernel.across @ self.basis.T)
+
+    def posterior(self, index: int) -> tuple[FloatArray, FloatArray]:
+        """Mean (p,) and variance (p,) of the level with one of the sizes."""
+        size, weights, inner = self.sizes[index], self.weights[index], self.inner[index]
+        mean = self.constant[index] + size * (self.across @ (weights * self.residual[index]))
+        rest = 1.0 - size * (self.across @ (weights * self.ones))
+        variance = size * self.kernel.variance - size**2 * (self.across**2 @ weights) + rest**2 / inner
+        return mean, self.square[index] * variance
+
+    def covariance(self, index: int) -> FloatArray:
+        """Covariance (m, m) of the level at the blocks with one of the sizes."""
+        size, weights = self.sizes[index], self.weights[index]
+        across = self.across[: weights.size]
+        rest = 1.0 - size * (across @ (weights * self.ones))
+        covariance = size * self.kernel.across[: weights.size] - size**2 * (across * weights) @ across.T
+        return np.asarray(self.square[index] * (covariance + np.outer(rest, rest) / self.inner[index]))
+
+
+def _plausible(models: Sequence[_Models]) -> tuple[list[tuple[_Models, int]], FloatArray]:
+    """The models that have some probability, each by its size; and their probabilities.
+
+    Only of these the level is computed, which takes longest.
+    """
+    best = max(model.evidence.max() for model in models)
+    kept = [(model, model.evidence >= best + np.log(_NEGLIGIBLE)) for model in models]
+    parts = [(model, index) for model, likely in kept for index in np.flatnonzero(likely).tolist()]
+    weight = np.exp([model.evidence[index] - best for model, index in parts])
+    return parts, weight / weight.sum()

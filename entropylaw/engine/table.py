@@ -31,7 +31,6 @@ from entropylaw.engine.residuals import (
     spacings,
     whitened,
 )
-from entropylaw.engine.smoothing import error_columns
 
 S = TypeVar("S", bound=np.generic)
 
@@ -321,6 +320,30 @@ def _errors(
     if share <= constants.LEAST_ERROR * float(residual @ residual):
         return []
     return error_columns(step, of_exponential, length)
+
+
+def error_columns(step: FloatArray, sd: FloatArray, length: float) -> list[FloatArray]:
+    """Columns (n,) whose sum, each times a standard normal number, is the error of a smoothed curve.
+
+    Errors of sd (n,) at steps (n,) are as alike as values of the kernel that a smoothing spline is, of scale
+    ``length`` (Silverman 1984, doi:10.1214/aos/1176346710). The columns are those of a Cholesky factor, the
+    largest variance first, until little is left or there are
+    :data:`~entropylaw.engine.constants.MOST_ERRORS`.
+    """
+    left = sd**2
+    least = constants.LEAST_ERROR * float(left.sum())
+    columns: list[FloatArray] = []
+    while len(columns) < constants.MOST_ERRORS and float(left.sum()) > least:
+        pivot = int(np.argmax(left))
+        distance = np.abs(step - step[pivot]) / (np.sqrt(2.0) * length)
+        alike = np.exp(-distance) * (np.cos(distance) + np.sin(distance))
+        column = sd[pivot] * sd * alike
+        for known in columns:
+            column = column - known[pivot] * known
+        column = column / np.sqrt(left[pivot])
+        left = np.maximum(left - column**2, 0.0)
+        columns.append(column)
+    return columns
 
 
 def _in_rows(blocks: Sequence[Block], number: Callable[[Block], NDArray[S]]) -> NDArray[S]:

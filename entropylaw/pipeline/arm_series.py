@@ -13,7 +13,7 @@ from entropylaw.analysis.law.evaluations import check_rewards
 from entropylaw.analysis.seeds import series_of, series_over_steps
 from entropylaw.analysis.stages import StagedRun, stages_as_arms
 from entropylaw.analysis.state import rewards_end_early, state_of
-from entropylaw.engine.smoothing import smoothed_entropy
+from entropylaw.engine.levels import smoothed_entropy
 from entropylaw.errors import FitError, InputError, UsageError
 from entropylaw.escaping import shown
 from entropylaw.logs.source import Meaning

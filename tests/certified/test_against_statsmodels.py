@@ -6,8 +6,7 @@ import pytest
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.residuals import covariances, spacings
-from entropylaw.engine.smoothing import error_columns
-from entropylaw.engine.table import table_of
+from entropylaw.engine.table import error_columns, table_of
 from entropylaw.results.result import replace
 from tests.laws import WHITE, fixed, reads_under
 

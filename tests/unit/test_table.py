@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import stdtr
 
 from entropylaw.engine.constants import PRIOR
+from entropylaw.engine.levels import smoothed_entropy
 from entropylaw.engine.reads import Cells, Reads, merged
-from entropylaw.engine.smoothing import smoothed_entropy
 from entropylaw.engine.table import table_of
 from tests.laws import reads_under
 

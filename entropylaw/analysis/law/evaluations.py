@@ -15,7 +15,7 @@ import numpy as np
 
 from entropylaw.arguments import as_floats, as_number, with_unpaired
 from entropylaw.arrays import BoolArray, FloatArray
-from entropylaw.engine.smoothing import SmoothedEntropy, as_logged, smoothed_entropy
+from entropylaw.engine.levels import SmoothedEntropy, as_logged, smoothed_entropy
 from entropylaw.errors import FitError
 from entropylaw.results.result import Finding, note
 
