@@ -60,7 +60,8 @@ LEAST_CORRELATED = 0.5
 """Prior probability of a correlated noise to that of white noise."""
 
 MOST_OF_ENTROPY = 100
-"""Logged entropies above which blocks are smoothed: fewer blocks blur a steep fall, and the law's bend."""
+"""Logged entropies above which blocks are smoothed: with fewer, a steep fall and the
+law's curve over it are averaged away."""
 
 TRENDS_OF_ENTROPY = (2.0, 20.0, 200.0, 2000.0, 2e4, 1e6, 1e8)
 """The size of an entropy's trend: some entropies have hardly any noise. It has no walk, whose fast changes

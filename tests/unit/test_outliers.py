@@ -108,4 +108,4 @@ def test_the_fit_leaves_it_out_and_says_so():
     assert fit_arrays(slipped, reward, step).verdict == "holds"
     assert fit_arrays(slipped, reward, step, keep_outliers=True).verdict != "holds"
     assert kept.a.value is None
-    assert "keeps 9 % of the 8.1 nats" in kept.a.note
+    assert "keeps 2 % of the 8.1 nats" in kept.a.note
