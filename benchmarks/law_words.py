@@ -1,6 +1,7 @@
 """How often the words about the law are right: of simulated, public and lab runs, beside two peers.
 
-python -m benchmarks.law_words                     print the tables, 40 runs per cell
+python -m benchmarks.law_words                     print the table, 40 runs per cell
+python -m benchmarks.law_words --seeds tuned       of the runs and repositories that limits were chosen on
 python -m benchmarks.law_words --write             and put them into docs/benchmarks/law_words.md
 python -m benchmarks.law_words --runs 10 --jobs 4  runs per cell, and processes
 
@@ -22,7 +23,7 @@ from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
 from benchmarks.docs import markdown_table, write_block
-from benchmarks.finished import Finished, lab, public
+from benchmarks.finished import Finished, for_tuning, lab, public
 from benchmarks.foreign_worlds import arma, drawn, exponential, fractional, mixed, path
 from benchmarks.prototypes import prototype
 from entropylaw.analysis.answer import fit_evaluations
@@ -34,7 +35,8 @@ from entropylaw.results import CLEAR_ODDS, LawTests, More
 
 Rng = np.random.Generator
 
-SEED = 90210
+SEEDS = {"tuned": 777, "aside": 90210}
+"""Seeds of the simulated runs that the limits of the words were chosen on, and of others."""
 
 OURS, PEER, RULE = "entropylaw", "prototype", "AR(1) and BIC"
 
@@ -51,7 +53,7 @@ RESIDUALS: tuple[Callable[[int], FloatArray], ...] = (
     arma(0.7, 0.4),
     arma(0.9, -0.6),
 )
-"""Autocorrelations of the residual; no limit of the words was chosen on runs with them."""
+"""Autocorrelations of the residual."""
 
 SHARES = (0.5, 0.7, 0.9, 0.97)
 """Shares of the reward's variance that the truth explains."""
@@ -96,10 +98,11 @@ TRUTHS: dict[str, Truth] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """Simulated runs of one truth, of ``n`` evaluations."""
+    """Simulated runs of one truth, of ``n`` evaluations, and their seed."""
 
     truth: str
     n: int
+    seed: int
 
 
 def draw(cell: Cell, rng: Rng) -> tuple[FloatArray, FloatArray]:
@@ -228,7 +231,7 @@ def simulated(cell: Cell, numbers: Iterable[int]) -> list[Result]:
     step = np.arange(float(cell.n))
     with threadpool_limits(1):
         for number in numbers:
-            rng = np.random.default_rng([SEED, zlib.crc32(cell.truth.encode()), cell.n, number])
+            rng = np.random.default_rng([cell.seed, zlib.crc32(cell.truth.encode()), cell.n, number])
             entropy, reward = draw(cell, rng)
             found.append(result_of(step, entropy, reward, cut=False))
     return found
@@ -283,10 +286,19 @@ def table(groups: dict[str, list[Result]]) -> str:
     return markdown_table(COLUMNS, rows, texts=2)
 
 
-def gathered(runs: int, jobs: int) -> dict[str, list[Result]]:
+def finished_runs(seeds: str) -> dict[str, list[Finished]]:
+    """The finished runs: of public ones those of the repositories tuned on, or all and those set aside."""
+    every = public()
+    if seeds == "tuned":
+        return {"public, tuned on": [run for run in every if for_tuning(run.group)]}
+    aside = [run for run in every if not for_tuning(run.group)]
+    return {"public": every, "public, set aside": aside, "lab": lab()}
+
+
+def gathered(seeds: str, runs: int, jobs: int) -> dict[str, list[Result]]:
     """The results of every truth, of the law where it ought to hold, and of finished runs."""
-    cells = [Cell(truth=truth, n=n) for truth in TRUTHS for n in SIZES]
-    real = {"public": public(), "lab": lab()}
+    cells = [Cell(truth=truth, n=n, seed=SEEDS[seeds]) for truth in TRUTHS for n in SIZES]
+    real = finished_runs(seeds)
     groups: dict[str, list[Result]] = {}
     clear: list[Result] = []
     with ProcessPoolExecutor(jobs) as pool:
@@ -308,11 +320,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--seeds", choices=list(SEEDS), default="aside", help="which runs and repositories")
     parser.add_argument("--runs", type=int, default=40, help="runs per cell")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks/law_words.md")
     given = parser.parse_args()
-    text = table(gathered(given.runs, given.jobs))
+    text = table(gathered(given.seeds, given.runs, given.jobs))
     print(text)
     if given.write:
         about = f"{given.runs} runs per truth and size ({', '.join(map(str, SIZES))} evaluations)."

@@ -50,6 +50,8 @@ def test_too_little_is_undecided():
     failing = replace(CLEAR, p_direction=0.001)
     assert rule(failing, n=FEWEST_HOLDS - 1, span=1.0) == (Verdict.undecided, Why.few)
     assert rule(CLEAR, n=60, span=0.99 * SPAN) == (Verdict.undecided, Why.narrow)
+    of_step = replace(CLEAR, odds_law=1.0, odds_entropy=0.1)
+    assert rule(of_step, n=60, span=0.99 * SPAN) == (Verdict.undecided, Why.narrow)
     # A clear slope in the other direction needs no range of the entropy.
     assert rule(failing, n=60, span=0.99 * SPAN) == (Verdict.fails, Why.reverse)
 
