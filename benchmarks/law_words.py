@@ -1,12 +1,11 @@
-"""How often the words about the law are right: of simulated, public and lab runs, beside two peers.
+"""How often the words about the law are right: of simulated, public and lab runs, beside a simple peer.
 
 python -m benchmarks.law_words                     print the table, 40 runs per cell
 python -m benchmarks.law_words --seeds tuned       of the runs and repositories that limits were chosen on
 python -m benchmarks.law_words --write             and put them into docs/benchmarks/law_words.md
 python -m benchmarks.law_words --runs 10 --jobs 4  runs per cell, and processes
 
-The peers are least squares with one AR(1) and BIC, below, and the prototype that the rule was first tried
-with, which is left out where it is absent.
+The peer is the same rule by least squares with one AR(1) and BIC, below.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from threadpoolctl import threadpool_limits
 from benchmarks.docs import markdown_table, write_block
 from benchmarks.finished import Finished, for_tuning, lab, public
 from benchmarks.foreign_worlds import arma, drawn, exponential, fractional, mixed, path
-from benchmarks.prototypes import prototype
 from entropylaw.analysis.answer import fit_evaluations
 from entropylaw.analysis.law.evaluations import usable
 from entropylaw.analysis.law.verdict import rule
@@ -38,7 +36,7 @@ Rng = np.random.Generator
 SEEDS = {"tuned": 777, "aside": 90210}
 """Seeds of the simulated runs that the limits of the words were chosen on, and of others."""
 
-OURS, PEER, RULE = "entropylaw", "prototype", "AR(1) and BIC"
+OURS, PEER = "entropylaw", "AR(1) and BIC"
 
 SIZES = (20, 40, 80, 200)
 
@@ -130,7 +128,7 @@ class Said:
 
 
 Answers = dict[str, Said]
-"""By :data:`OURS`, :data:`PEER` and :data:`RULE`."""
+"""By :data:`OURS` and :data:`PEER`."""
 
 
 def answers_of(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Answers:
@@ -142,27 +140,8 @@ def answers_of(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Ans
         return answers
     answers[OURS] = Said(word=law.verdict.value, more=law.tests.more.value)
     # The peer is given the entropy that we fit, and is judged by its likelihoods alone.
-    answers[RULE] = by_bic(step, law.smoothed_entropy, reward)
-    found = by_prototype(step, entropy, reward)
-    if found is not None:
-        answers[PEER] = found
+    answers[PEER] = by_bic(step, law.smoothed_entropy, reward)
     return answers
-
-
-def by_prototype(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Said | None:
-    """The prototype's words; None where it is absent or cannot be run."""
-    module = prototype("law_words")
-    if module is None:
-        return None
-    # What it prints besides of the last third needs a table more, and decides nothing.
-    module.kept_word = lambda *_: None
-    words = module.law_words(step, entropy, reward)
-    more = More.unknown
-    if words.odds_entropy >= CLEAR_ODDS:
-        more = More.entropy
-    elif words.word == "fails" and "step" in words.why:
-        more = More.step
-    return Said(word=words.word, more=more.value)
 
 
 def by_bic(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Said:
@@ -260,7 +239,7 @@ def percent(values: Sequence[bool]) -> str:
 
 
 def shares(results: Sequence[Result], name: str) -> list[str]:
-    """Holds, fails, entropy or step decided, and words that changed after two thirds, by one of the three."""
+    """Holds, fails, entropy or step decided, and words that changed after two thirds, by one of the two."""
     said = [result.answers[name] for result in results if name in result.answers]
     changed = [
         result.before[name].word != result.answers[name].word for result in results if name in result.before
@@ -280,7 +259,7 @@ def table(groups: dict[str, list[Result]]) -> str:
     """A table with a line per group and method."""
     rows = []
     for group, results in groups.items():
-        for name in (OURS, PEER, RULE):
+        for name in (OURS, PEER):
             if any(name in result.answers for result in results):
                 rows.append((group, name, str(len(results)), *shares(results, name)))
     return markdown_table(COLUMNS, rows, texts=2)

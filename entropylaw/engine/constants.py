@@ -131,8 +131,9 @@ MOST_JUMPS = 4
 # -- verdict ------------------------------------------------------------------------------------------------
 
 HOLDS = 8.0
-"""Odds of the law to the curves in the step from which it can hold. With smaller odds more runs hold in which
-two clocks drive reward and entropy, with larger ones fewer under the law: ``docs/benchmarks/law_words.md``."""
+"""Odds of the law to the curves in the step from which it can hold. With smaller odds it holds in more runs
+in which two clocks drive reward and entropy, with larger ones in fewer under the law
+(``docs/benchmarks/law_words.md``)."""
 
 BENDS = 1.25
 """Odds of the law to the straight line in the entropy from which it can hold: one clock behind reward and

@@ -34,7 +34,7 @@ def why(refusal: Refusal | None) -> str:
 
 
 def law_words(law: LawFit | None) -> str:
-    """The word about the law with its one reason: ``undecided: a line in H fits as well``."""
+    """The word about the law with its one reason: ``undecided: a line in H fits as well, or better``."""
     if law is None:
         return "none"
     return f"{law.verdict.value}: {law.why.value}" if law.why is not None else law.verdict.value
@@ -179,10 +179,9 @@ def _law_answers(fit: Fit) -> list[Answer]:
         return [answer("law", "none", "the run is broken", after=": ", verdict="none")]
     word = law.verdict.value
     about = [law.why.value] if law.why is not None else []
-    return [
-        _coefficients(law),
-        answer("law", word, *about, *_by_divergence(fit), *_at_zero(fit, law), after=": ", verdict=word),
-    ]
+    about += [*_by_divergence(fit), *_at_zero(fit, law)]
+    # A reason may have a comma of its own.
+    return [_coefficients(law), answer("law", word, *about, after=": ", between="; ", verdict=word)]
 
 
 def _by_divergence(fit: Fit) -> list[str]:
@@ -220,9 +219,11 @@ def _at_zero(fit: Fit, law: LawFit) -> list[str]:
     return [f"{value} at H = 0"]
 
 
-def answer(label: str, value: str, *about: str, after: str = " ", verdict: str = "") -> Answer:
+def answer(
+    label: str, value: str, *about: str, after: str = " ", between: str = ", ", verdict: str = ""
+) -> Answer:
     """An answer whose text is its value, and ``after`` it what is to be known of that."""
-    text = f"{value}{after}{', '.join(about)}" if about else value
+    text = f"{value}{after}{between.join(about)}" if about else value
     return Answer(label, text, value=value, about=about, verdict=verdict)
 
 

@@ -126,7 +126,7 @@ class Why(StrEnum):
     few = "too few evaluations"
     narrow = "entropy hardly moved"
     slope = "no clear slope"
-    line = "a line in H fits as well"
+    line = "a line in H fits as well, or better"
     curve = "another curve of H fits better"
     neither = "neither says more"
     controlled = "the entropy is controlled"
