@@ -331,8 +331,8 @@ def main() -> None:
         like_law = alike("two clocks", SEEDS[given.seeds], given.runs)
         sizes = ", ".join(map(str, SIZES))
         about = (
-            f"{given.runs} runs per truth and size ({sizes} evaluations). In {like_law:.0%} of those on two "
-            f"clocks the reward without noise has an R² of {ALIKE} or more to exp(H)."
+            f"{given.runs} runs per truth and size ({sizes} evaluations). In {100 * like_law:.0f} % of those "
+            f"on two clocks the reward without noise has an R² of {ALIKE} or more to exp(H)."
         )
         write_block("law_words", f"{about}\n\n{text}")
 
