@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from functools import cache
 from typing import Any
 
 from benchmarks.finished import ROOT
-from entropylaw.engine import levels
 
 FOLDERS = (ROOT / "shared" / "prototypes", ROOT.parent / "shared" / "prototypes")
 
@@ -23,7 +21,5 @@ def prototype(name: str) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    # The prototype of the law's words looks for the smoother of the entropy in a module of its own.
-    sys.modules.setdefault("entropylaw.engine.smoothing", levels)
     spec.loader.exec_module(module)
     return module
