@@ -46,7 +46,8 @@ def by_prototype(
         reward = np.append(reward, np.nan)
     found = look_of_prototype(step.tobytes(), reward.tobytes(), most)
     word = found.word
-    if word != "broken" and step.size > FEWEST:
+    # A loss needs no second look, and "cannot tell" stays after any.
+    if word not in ("broken", "cannot tell") and step.size > FEWEST:
         before = look_of_prototype(step[:-1].tobytes(), reward[:-1].tobytes(), most)
         if before is not None and before.word != word:
             word = "cannot tell"

@@ -7,6 +7,7 @@ How often each is right, and what came after it: ``docs/benchmarks/state.md``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def state_of(
     if step.size < FEWEST:
         return None
     is_share = is_share_of_count(reward, max_reward)
-    levels = levels_of(step, reward, is_share=is_share)
+    levels = levels_of_reward(step, reward, is_share=is_share)
     counts = gain_of(levels, is_share=is_share) if gain is None else gain
     loss = loss_of(reward, counts) if is_score else None
     is_constant = not np.ptp(reward)
@@ -108,8 +109,8 @@ def state_of(
     has_ended = rewards_end_early(step, end)
     if has_ended or loss is not None:
         word = "broken"
-    elif step.size > FEWEST and not is_constant:
-        before = levels_of(step[:-1], reward[:-1], is_share=is_share)
+    elif step.size > FEWEST and not is_constant and word != "cannot tell":
+        before = levels_of_reward(step[:-1], reward[:-1], is_share=is_share)
         if _word_of(step[:-1], before, counts)[0] != word:
             word = "cannot tell"
             since = _begin(step, SPANS[-1])
@@ -140,6 +141,20 @@ def state_of(
         keep=kept_step(step, reward, levels, counts, is_broken=word == "broken") if is_score else None,
         lost=None if loss is None or has_ended else (loss.best, loss.now),
     )
+
+
+def levels_of_reward(step: FloatArray, reward: FloatArray, *, is_share: bool) -> Levels:
+    """The level of rewards (n,), as :func:`entropylaw.engine.levels.levels_of`.
+
+    The state, the forecast, the drawn curve, and the next look at a run that grows need it of the same
+    rewards: the last few are kept.
+    """
+    return _levels_of_bytes(step.tobytes(), reward.tobytes(), is_share)
+
+
+@lru_cache(maxsize=8)
+def _levels_of_bytes(step: bytes, reward: bytes, is_share: bool) -> Levels:
+    return levels_of(np.frombuffer(step), np.frombuffer(reward), is_share=is_share)
 
 
 def _exactly(value: float, estimate: Estimate) -> Estimate:

@@ -130,7 +130,7 @@ class Levels:
 
     def of(self, contrast: FloatArray) -> Cells:
         """A linear function of the level at the blocks, with coefficients (m,)."""
-        square = np.einsum("i,kij,j->k", contrast, self.covariance, contrast, optimize=True)
+        square = self.covariance @ contrast @ contrast
         return self._cells(self.mean[:, : contrast.size] @ contrast, square)
 
     def _cells(self, location: FloatArray, square: FloatArray) -> Cells:
