@@ -45,7 +45,7 @@ SHARE_GAIN = 0.01
 RANGE_GAIN, NOISE_GAIN = 0.1, 0.5
 """Of any other reward it is the larger of these shares of the level's range and of the noise."""
 
-LOSS_WINDOWS = (3, 5, 8, 13, 21, 34, 55)
+LOSS_WINDOWS = (2, 3, 5, 8, 13, 21, 34, 55)
 """Numbers of last evaluations over which a loss is looked for."""
 
 LOSS_ERRORS = 4.0

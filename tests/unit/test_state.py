@@ -114,6 +114,12 @@ def test_a_loss_is_found_with_where_it_began(kind, n):
     assert state(reward, is_score=False).word != "broken"
 
 
+@pytest.mark.parametrize("n", [12, 60, 400])
+def test_a_loss_after_two_evaluations_is_found(n):
+    reward = noisy(np.concatenate([np.full(2, 0.5), np.full(n - 2, 0.05)]), sd=0.02)
+    assert state(reward).word == "broken"
+
+
 @pytest.mark.parametrize("kind", FALLS)
 @pytest.mark.parametrize("n", [40, 120])
 def test_neither_a_flat_reward_nor_one_that_has_come_back_is_lost(kind, n):
