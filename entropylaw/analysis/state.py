@@ -48,6 +48,9 @@ RANGE_GAIN, NOISE_GAIN = 0.1, 0.5
 LOSS_WINDOWS = (2, 3, 5, 8, 13, 21, 34, 55)
 """Numbers of last evaluations over which a loss is looked for."""
 
+FEWEST_LOST = 3
+"""Fewest last evaluations over which a reward is lost: two can be bad ones."""
+
 LOSS_ERRORS = 4.0
 """Standard errors, beyond those of the best of many windows, from which a fall is a loss."""
 
@@ -247,7 +250,8 @@ def kept_step(step: FloatArray, reward: FloatArray, levels: Levels, gain: float,
     if best < levels.last:
         p_better = 1.0 - float(levels.between(best, levels.last).below(np.zeros(1))[0])
     is_better = p_better >= BETTER and level[best] - level[-1] >= gain
-    if best == levels.last or not (is_better or is_broken):
+    # The levels of equal values differ by rounding.
+    if best == levels.last or not np.ptp(reward) or not (is_better or is_broken):
         return Kept(step=float(step[-1]), level=float(level[-1]), p_better=0.0, is_last=True)
     # Of a block it is the evaluation nearest to its middle.
     nearest = int(np.argmin(np.abs(step - levels.blocks.step[best])))
@@ -257,7 +261,7 @@ def kept_step(step: FloatArray, reward: FloatArray, levels: Levels, gain: float,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """A loss: the ``best`` mean of some evaluations, that of as many ``now``, and the ``first`` lost one."""
+    """A loss: the ``best`` mean of some evaluations, that of the last ones, and the ``first`` lost one."""
 
     best: float
     now: float
@@ -267,7 +271,7 @@ class Loss:
 def loss_of(reward: FloatArray, gain: float) -> Loss | None:
     """Where more than half of what a reward (n,) had gained is gone, beyond noise; None where it is not.
 
-    For some number w of evaluations, the best mean of w in a row less that of the last w exceeds
+    For some number w of evaluations, the best mean of w in a row less that of the last w, or three, exceeds
     4 + √(2 ln(n/w)) standard errors, half of what was gained, three gains that count, and a quarter of the
     best; and the last third of w has not come back. The variance is the larger of the mean squared
     difference, without the largest one, and, of a reward that is often 0, that of a count. No median decides:
@@ -288,7 +292,7 @@ def _loss_over(reward: FloatArray, width: int, gain: float) -> Loss | None:
     means = np.convolve(reward, np.full(width, 1.0 / width), "valid")
     best = int(np.argmax(means[: n - 2 * width + 1]))
     top = float(means[best])
-    now = float(means[-1])
+    now = float(reward[-max(FEWEST_LOST, width) :].mean())
     fall = top - now
     error = np.sqrt(2.0 * _variance(reward, best + width, top, now) / width + 1e-18)
     # The best is the best of many windows.
@@ -302,7 +306,7 @@ def _loss_over(reward: FloatArray, width: int, gain: float) -> Loss | None:
     least = LOST_SHARE * (gained if has_gained else abs(top))
     if fall <= max(least, LOST_GAINS * gain, LOST_OF_BEST * abs(top)):
         return None
-    has_come_back = top - float(reward[-max(3, width // 3) :].mean()) < least
+    has_come_back = top - float(reward[-max(FEWEST_LOST, width // 3) :].mean()) < least
     if has_come_back:
         return None
     # From there on it is never again above the middle between its best and its last.
