@@ -51,8 +51,8 @@ WALK = 0.3
 """That of a walk; the rest is that of a trend."""
 
 MEMORY = 4.0
-"""Evaluations over which a correlated noise falls to 1/e. Public rewards have more evidence with 4 than with 2,
-and in short runs intervals are too narrow with 2."""
+"""Evaluations over which a correlated noise falls to 1/e: public rewards have more evidence with 4 than with
+2, and with 2 the intervals of short runs are too narrow."""
 
 CORRELATED = 0.9
 """The share of its variance that does; the rest is white."""
