@@ -1,4 +1,4 @@
-"""The finished runs that forecasts are learned from and tested on: public logs and the lab's runs.
+"""The finished runs that state, forecasts and stop line are tested on: public logs and the lab's runs.
 
 Public logs are split by repository, by a hash of its name: one half is for tuning. The other half was looked
 at several times, and is no longer unseen (``docs/benchmarks/forecasts.md``).

@@ -1,11 +1,8 @@
-"""What forecasts achieve on runs of repositories that their calibration was not learned from.
+"""What forecasts achieve on finished runs of other people's repositories, the lab, and simulations.
 
 python -m benchmarks.forecasts                     print the tables of the tuning half
 python -m benchmarks.forecasts --left-out          and what they achieve on the other half
 python -m benchmarks.forecasts --write             and put them into docs/benchmarks/forecasts.md
-python -m benchmarks.forecasts --learn             learn the calibration from the tuning half, and write it
-                                                   into entropylaw/analysis/forecast_constants.json
-python -m benchmarks.forecasts --learn --logs DIR  from the public logs of another folder
 
 Runs are cut after 20, 33, 50 and 67 % of their length; the target is half as many steps on.
 """
@@ -13,17 +10,12 @@ Runs are cut after 20, 33, 50 and 67 % of their length; the target is half as ma
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit, logit
 
 from benchmarks import finished
 from benchmarks.cuts import CUTS, cuts_of, peers
@@ -31,14 +23,11 @@ from benchmarks.docs import write_block
 from benchmarks.finished import Finished, for_tuning
 from benchmarks.prototypes import prototype
 from benchmarks.simulated import SHAPES, policy, shape
-from entropylaw.analysis import forecast as module
 from entropylaw.analysis.forecast import (
     AHEAD,
     FARTHEST,
     SoFar,
     ahead,
-    calibrated,
-    learned,
     p_ever,
     p_reached,
     so_far,
@@ -47,24 +36,16 @@ from entropylaw.analysis.state import gain_of, is_share_of_count
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import levels_of
 
-FILE = Path(module.__file__).with_name("forecast_constants.json")
-
 GAINS = (0.01, 0.03)
 """Gains, in units of the largest reward (of a rate 1), or of the range so far where none is known."""
 
 POLICIES = 100
 """Number of simulated policies."""
 
-WIDTH = 0.11
-"""Standard deviations of the prior of a calibration's line, about none: ten repositories say little of it."""
-
 LEVEL = 0.95
 """Coverage of the intervals."""
 
 BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-
-CERTAIN = 1e-6
-"""Probability as near to 0 or 1 as one is calibrated."""
 
 FEWEST_CUTS = 20
 """Cuts of a repository from which its own coverage is shown."""
@@ -220,10 +201,9 @@ def gains_of(cases: Sequence[Case]) -> list[FloatArray]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tested:
-    """Cases with what was forecast of them by constants of other runs.
+    """Cases with what was forecast of them.
 
-    ``p_gain`` and ``p_ever`` (3, n) are the probabilities of the gain that counts and of the fixed ones,
-    before they are calibrated.
+    ``p_gain`` and ``p_ever`` (3, n) are the probabilities of the gain that counts and of the fixed ones.
     """
 
     cases: Sequence[Case]
@@ -236,9 +216,8 @@ class Tested:
 
 def tested(cases: Sequence[Case]) -> Tested:
     """Forecasts of cases."""
-    path = learned().path
     done, lead = stacked(cases)
-    later = ahead(done, lead, path)
+    later = ahead(done, lead)
     bars = [done.level + gain for gain in gains_of(cases)]
     tail = (1.0 - LEVEL) / 2.0
     return Tested(
@@ -246,8 +225,8 @@ def tested(cases: Sequence[Case]) -> Tested:
         centre=later.centre,
         low=np.clip(later.end(tail), done.least, done.most),
         high=np.clip(later.end(1.0 - tail), done.least, done.most),
-        p_gain=np.array([p_reached(done, lead, bar, path) for bar in bars]),
-        p_ever=np.array([p_ever(done, lead, bar, path) for bar in bars]),
+        p_gain=np.array([p_reached(done, lead, bar) for bar in bars]),
+        p_ever=np.array([p_ever(done, lead, bar) for bar in bars]),
     )
 
 
@@ -261,48 +240,6 @@ def gained(result: Tested, *, ever: bool = False) -> FloatArray:
 def keys_of(cases: Sequence[Case]) -> FloatArray:
     """The repository, or the lab's arm, of each case."""
     return np.array([case.arm if case.group == "lab" else case.group for case in cases])
-
-
-def line_of(said: FloatArray, came: FloatArray, keys: FloatArray) -> list[float]:
-    """The logistic line, an intercept and a slope, of what came true (k, n) on the logit of what was said.
-
-    A repository counts by the square root of its cuts.
-    """
-    x = logit(np.clip(said, CERTAIN, 1.0 - CERTAIN))
-    _, index, count = np.unique(keys, return_inverse=True, return_counts=True)
-    weight = count[index] ** -0.5
-    weight = weight / weight.mean()
-
-    def loss(line: FloatArray) -> float:
-        p = np.clip(expit(line[0] + line[1] * x), CERTAIN, 1.0 - CERTAIN)
-        prior = 0.5 * (line[0] ** 2 + (line[1] - 1.0) ** 2) / WIDTH**2
-        return float(prior - np.sum(weight * np.log(np.where(came, p, 1.0 - p))))
-
-    return minimize(loss, (0.0, 1.0), method="L-BFGS-B").x.round(3).tolist()
-
-
-def printed(result: Tested) -> Tested:
-    """The same with calibrated probabilities."""
-    constants = learned()
-    return replace(
-        result,
-        p_gain=calibrated(result.p_gain, constants.calibration),
-        p_ever=calibrated(result.p_ever, constants.calibration_ever),
-    )
-
-
-def printed_without_own(result: Tested) -> Tested:
-    """The same, each repository calibrated by lines that were learned from the others."""
-    keys = keys_of(result.cases)
-    p_gain = np.empty_like(result.p_gain)
-    p_ever = np.empty_like(result.p_ever)
-    for said, done, ever in ((result.p_gain, p_gain, False), (result.p_ever, p_ever, True)):
-        came = gained(result, ever=ever)
-        for key in np.unique(keys):
-            own = keys == key
-            line = line_of(said[:, ~own], came[:, ~own], keys[~own])
-            done[:, own] = calibrated(said[:, own], line)
-    return replace(result, p_gain=p_gain, p_ever=p_ever)
 
 
 def brier(p: FloatArray, came: FloatArray, keys: FloatArray) -> tuple[float, float]:
@@ -430,7 +367,7 @@ def first_part(runs: Sequence[Finished]) -> str:
         lead = (run.step[until:] - step[-1]) / (step[-1] - step[0])
         lead = lead[lead <= FARTHEST]
         truth = run.reward[until:][: lead.size]
-        error = np.sqrt(np.mean((ahead(done, lead, learned().path).centre - truth) ** 2))
+        error = np.sqrt(np.mean((ahead(done, lead).centre - truth) ** 2))
         last_error = np.sqrt(np.mean((reward[-1] - truth) ** 2))
         ratios.append(max(error, done.noise) / max(last_error, done.noise))
     return f"{np.exp(np.mean(np.log(ratios))):.2f} · {max(ratios):.2f}" if ratios else "—"
@@ -443,7 +380,7 @@ def gain_table(count: int = 400) -> list[str]:
         "| --- | ---: | ---: | ---: |",
     ]
     for name in SHAPES:
-        result = printed(tested(shapes(name, count)))
+        result = tested(shapes(name, count))
         came = gained(result)
         cells = [f"{result.p_gain[row].mean():.2f} · {came[row].mean():.2f}" for row in (1, 2)]
         outcome = np.array([case.outcome for case in result.cases])
@@ -461,8 +398,6 @@ def report(left_out: bool) -> str:
         runs["left-out half"] = halves[False]
     runs |= {"the lab": finished.lab(), "policies": policies()}
     results = {name: tested(every(to_test, some)) for name, some in runs.items()}
-    for name, result in results.items():
-        results[name] = printed_without_own(result) if name == "tuning half" else printed(result)
     columns = {name: figures(result) for name, result in results.items()}
     cuts = [f"{len(result.cases)} ({len(set(keys_of(result.cases)))})" for result in results.values()]
     first = [first_part(some) for some in runs.values()]
@@ -481,35 +416,13 @@ def report(left_out: bool) -> str:
     return "\n".join([*lines, "", "Simulated rewards:", "", *gain_table()])
 
 
-def learn_all(folder: Path) -> dict[str, Any]:
-    """The content of the file of constants: the path as it is, and the lines of the calibration."""
-    runs = [run for run in finished.public(folder) if for_tuning(run.group)]
-    result = tested(every(cases_of, runs))
-    keys = keys_of(result.cases)
-    constants = learned()._replace(
-        calibration=line_of(result.p_gain, gained(result), keys),
-        calibration_ever=line_of(result.p_ever, gained(result, ever=True), keys),
-    )
-    repositories = len({run.group for run in runs})
-    return constants._asdict() | {"learned_from": {"repositories": repositories, "rewards": len(runs)}}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--write", action="store_true", help="put the tables into docs/benchmarks/forecasts.md"
     )
     parser.add_argument("--left-out", action="store_true", help="test the half that was left out, too")
-    parser.add_argument("--learn", action="store_true", help=f"write {FILE.name}")
-    parser.add_argument(
-        "--logs", type=Path, default=finished.PUBLIC, help="folder of public logs to learn from"
-    )
     arguments = parser.parse_args()
-    if arguments.learn:
-        content = learn_all(arguments.logs)
-        FILE.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        print(FILE.read_text(encoding="utf-8"))
-        return
     text = report(arguments.left_out)
     print(text)
     if arguments.write:

@@ -17,7 +17,7 @@ from benchmarks.evidence.claims import CLAIMS
 from benchmarks.evidence.figure import law_picture
 from benchmarks.evidence.rule import Answer, Claim, Made, Number, Runs, ask, share_of
 from benchmarks.finished import LAB, PUBLIC, ROOT, for_tuning, public
-from benchmarks.forecasts import bins_table, cases_of, every, printed_without_own, tested
+from benchmarks.forecasts import bins_table, cases_of, every, tested
 from entropylaw.report.numbers import format_number
 from lab.config import read_config
 from lab.findings import read_columns
@@ -151,13 +151,13 @@ def law_sentence(public: Sequence[logs.Fitted]) -> str:
 
 
 def forecasts(folder: Path) -> str:
-    """How often gains came true, in repositories that the calibration was not learned from."""
+    """How often gains came true in public repositories."""
     runs = [run for run in public(folder) if for_tuning(run.group)]
-    result = printed_without_own(tested(every(cases_of, runs)))
+    result = tested(every(cases_of, runs))
     repositories = len({run.group for run in runs})
     return (
-        f"{len(result.cases)} forecasts of the gain that counts in {repositories} repositories, each "
-        "calibrated without its own; *then* is at the later step, *ever* at any step up to it:\n\n"
+        f"{len(result.cases)} forecasts of the gain that counts in {repositories} repositories; "
+        "*then* is at the later step, *ever* at any step up to it:\n\n"
         + "\n".join(bins_table({"public runs": result}))
     )
 

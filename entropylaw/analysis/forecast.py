@@ -1,21 +1,16 @@
 """Forecasts of the reward at later steps, with the probability of a gain.
 
-A forecast goes on from the level of the reward by its recent change, where that is sure. Its probabilities
-are calibrated on other runs (``forecast_constants.json``, made by
-``python -m benchmarks.forecasts --learn``). It uses no curve in the entropy; what the law says along the
-entropy's path is computed beside it.
+A forecast goes on from the level of the reward by its recent change, where that is sure. It uses no curve in
+the entropy; what the law says along the entropy's path is computed beside it. How often its probabilities and
+intervals were right: ``docs/benchmarks/forecasts.md``.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
 from entropylaw.analysis.entropy_ahead import entropy_ahead
 from entropylaw.analysis.forms import law_line
@@ -61,29 +56,17 @@ CLIMB = 0.3
 WAYPOINTS = np.arange(1, 9) / 8.0
 """Parts of the way to a later step of which the most probable says whether the level is ever high enough."""
 
-_CERTAIN = 1e-6
-"""Probability as near to 0 or 1 as one is calibrated."""
+DOUBT = 1.65
+"""Squared standard deviations of a change at which half of it goes on."""
 
+GOES_ON = 0.2
+"""Share of a change that goes on where it is sure."""
 
-class Constants(NamedTuple):
-    """What was fixed, and what was learned from other runs.
+DRIFT = 0.1
+"""Wanderings by which a reward rises besides, as far as there is room."""
 
-    ``path``, which is fixed, are the logarithm of the doubt in a change, the share of a change that goes on,
-    the logarithms of three parts of the squared scale, of noise, of wandering and of the change's error, and
-    the drift in wanderings. ``calibration`` is the line, an intercept and a slope, from the logit of a
-    probability to that of what came true at a step, and ``calibration_ever`` at any step until then.
-    """
-
-    path: Sequence[float]
-    calibration: Sequence[float]
-    calibration_ever: Sequence[float]
-
-
-@cache
-def learned() -> Constants:
-    """The constants that are shipped."""
-    content = json.loads(Path(__file__).with_name("forecast_constants.json").read_text(encoding="utf-8"))
-    return Constants(**{name: content[name] for name in Constants._fields})
+OF_WANDER, OF_CHANGE = 0.05, 0.37
+"""Parts of the squared wandering, and of the change's squared error, in the squared scale."""
 
 
 class SoFar(NamedTuple):
@@ -157,48 +140,35 @@ class Ahead(NamedTuple):
         return np.asarray(self.centre + np.where(probability < share_below, lower, -upper))
 
 
-def ahead(run: SoFar, lead: Any, path: Sequence[float], *, of_level: bool = False) -> Ahead:
+def ahead(run: SoFar, lead: Any, *, of_level: bool = False) -> Ahead:
     """The mean of three evaluations, or the level, ``lead`` lengths of the run after its end.
 
     A change over a third of the run goes on for the lead, and wandering by its root.
     """
-    doubt, along, of_noise, of_wander, of_change, drift = path
     change = run.change * 3.0 * lead
     change_sd = run.change_sd * 3.0 * lead
     wander = run.wander * np.sqrt(2.0 * lead)
-    kept = change**3 / (change**2 + np.exp(doubt) * change_sd**2 + 1e-18)
+    kept = change**3 / (change**2 + DOUBT * change_sd**2 + 1e-18)
     room = np.minimum(wander, np.maximum(run.most - run.level, 0.0))
     measured = 0.0 if of_level else run.noise**2 / 3.0
-    square = np.exp(of_noise) * (run.level_sd**2 + measured) + np.exp(of_wander) * wander**2
-    square = square + np.exp(of_change) * change_sd**2
+    square = run.level_sd**2 + measured + OF_WANDER * wander**2 + OF_CHANGE * change_sd**2
     climb = CLIMB * run.climb * lead / AHEAD
     return Ahead(
-        centre=np.clip(run.level + along * kept + drift * room, run.least, run.most),
+        centre=np.clip(run.level + GOES_ON * kept + DRIFT * room, run.least, run.most),
         below=np.sqrt(square + 1e-18),
         above=np.sqrt(square + climb**2 + 1e-18),
     )
 
 
-def p_reached(run: SoFar, lead: Any, reward: Any, path: Sequence[float]) -> FloatArray:
-    """Probability, before it is calibrated, that the level is at least ``reward`` then.
-
-    It is 0 above the largest reward.
-    """
-    chance = ahead(run, lead, path, of_level=True).reaches(reward)
-    return np.where(reward > run.most, 0.0, chance)
+def p_reached(run: SoFar, lead: Any, reward: Any) -> FloatArray:
+    """Probability that the level is at least ``reward`` then; 0 above the largest reward."""
+    return np.where(reward > run.most, 0.0, ahead(run, lead, of_level=True).reaches(reward))
 
 
-def p_ever(run: SoFar, lead: Any, reward: Any, path: Sequence[float]) -> FloatArray:
+def p_ever(run: SoFar, lead: Any, reward: Any) -> FloatArray:
     """The largest of these probabilities at some steps up to a lead."""
     leads = np.multiply.outer(WAYPOINTS, np.asarray(lead))
-    return np.asarray(p_reached(run, leads, reward, path).max(axis=0))
-
-
-def calibrated(chance: FloatArray, line: Sequence[float]) -> FloatArray:
-    """Probabilities by a logistic line, an intercept and a slope; what is impossible stays so."""
-    intercept, slope = line
-    usual = expit(intercept + slope * logit(np.clip(chance, _CERTAIN, 1.0 - _CERTAIN)))
-    return np.where(chance > 0.0, usual, 0.0)
+    return np.asarray(p_reached(run, leads, reward).max(axis=0))
 
 
 def forecast(
@@ -248,12 +218,11 @@ def forecast(
     run, d the change of the level over the last third of the steps along a line, and e its standard
     deviation, both times 3λ, w the root mean square of the level's changes over a third of the evaluations
     times √(2λ), and q the room to the largest reward that the data show, the centre is
-    L + c₁ d³/(d² + exp(c₀) e²) + c₅ min(w, q): a change goes on where it is many standard deviations. The
-    error is a t with 5 degrees of freedom and the squared scale
-    s² = exp(c₂)(l² + σ²/3) + exp(c₃) w² + exp(c₄) e², l the standard deviation of L and σ that of an
-    evaluation; above the centre it is s² + (.3 C)², C what the straight line of the last half gains where it
-    rises. Intervals end at the bounds that the data show. P(gain) is of the level, without σ²/3, and
-    calibrated by a logistic line. Runs of more than 48 evaluations are averaged over blocks.
+    L + .2 d³/(d² + 1.65 e²) + .1 min(w, q): a change goes on where it is many standard deviations. The error
+    is a t with 5 degrees of freedom and the squared scale s² = l² + σ²/3 + .05 w² + .37 e², l the standard
+    deviation of L and σ that of an evaluation; above the centre it is s² + (.3 C)², C what the straight line
+    of the last half gains where it rises. Intervals end at the bounds that the data show. P(gain) is of the
+    level, without σ²/3. Runs of more than 48 evaluations are averaged over blocks.
     """
     run = of_kind(run, str, "run")
     level = checked_level(level)
@@ -297,15 +266,14 @@ def forecast_of(
     levels = levels_of_reward(used.step, used.reward, is_share=is_share)
     done = so_far(used.step, used.reward, levels, max_reward)
     gain = gain_of(levels, is_share=is_share) if gain is None else checked_gain(gain)
-    constants = learned()
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])
-    expected = ahead(done, lead, constants.path)
+    expected = ahead(done, lead)
     ends = np.array([expected.end(probability) for probability in tails(level)])
     ends[1] = expected.centre
     ends = np.clip(ends, done.least, done.most)
     target = done.level + gain
-    chances = calibrated(p_reached(done, lead, target, constants.path), constants.calibration)
-    ever = calibrated(p_ever(done, lead.max(), target, constants.path), constants.calibration_ever)
+    chances = p_reached(done, lead, target)
+    ever = p_ever(done, lead.max(), target)
     curve = _along_entropy(used, at, path, level=level, top=done.most)
     size = levels.blocks.size
     findings = [note("averaged-in-blocks", block=size)] if size > 1 else []

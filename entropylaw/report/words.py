@@ -139,7 +139,7 @@ def _next_answers(fit: Fit) -> list[Answer]:
 
 
 def in_such_runs(chance: float) -> str:
-    """A calibrated probability as a frequency: ``in 7 of 10 such runs``."""
+    """A probability as a frequency: ``in 7 of 10 such runs``."""
     tenths = round(10 * chance)
     if tenths == 0:
         return "in less than 1 of 20 such runs"

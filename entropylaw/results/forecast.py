@@ -37,7 +37,7 @@ class Forecast(Qualified, Result, frozen=True, kw_only=True):
         The last step, and the level of the reward there, without the noise of an evaluation.
     step, rewards, p_gains
         The m steps; at each the mean of three evaluations around it with its interval, and the probability
-        that the level there is at least ``now + gain``, calibrated on other runs.
+        that the level there is at least ``now + gain``.
     p_ever
         The probability that the level is that high at any step up to the last of these.
     gain

@@ -5,7 +5,6 @@ import pytest
 
 from entropylaw import FitError, UsageError, forecast
 from entropylaw.analysis.entropy_ahead import entropy_ahead
-from entropylaw.analysis.forecast import learned
 from tests.laws import fit_arrays
 
 
@@ -158,12 +157,6 @@ def test_a_share_stays_between_0_and_the_largest_reward():
     high = np.clip(reward + 0.38, 0, 1)
     found = forecast(step, entropy, high, at_step=[700, 2500], max_reward=1)
     assert all(0 <= each.low < each.high <= 1 for each in found.rewards)
-
-
-def test_the_shipped_lines_rise_and_are_near_none():
-    for intercept, slope in (learned().calibration, learned().calibration_ever):
-        assert abs(intercept) < 1
-        assert 0.5 < slope < 1.5
 
 
 CHANGES = {
