@@ -6,7 +6,7 @@ python -m benchmarks.replay --write    and put them into docs/benchmarks/replay.
 
 The last step of a run is its planned end. A rule's regret is the highest level of the whole run less the
 highest one up to the stop, in ranges of the rewards: what was kept at the stop is compared with what would
-have been kept at the end.
+have been kept at the end. Beside it is the regret of the patience that saves as many steps.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from importlib.util import find_spec
 import numpy as np
 
 from benchmarks import finished
-from benchmarks.docs import write_block
+from benchmarks.docs import markdown_table, write_block
 from benchmarks.finished import Finished, for_tuning
 from benchmarks.forecasts import level_of
 from benchmarks.looks import Look, replay
 from entropylaw.analysis.forecast import FEWEST
+from entropylaw.analysis.stop import UNLIKELY
 from entropylaw.arrays import FloatArray
 from entropylaw.results.stop import Says
 
-FLAT = (0.2, 0.25, 1.0 / 3.0, 0.4)
-"""Shares of the plan over which a reward is flat at a stop."""
+FLAT = 1.0 / 3.0
+"""Share of the plan over which a reward is flat at a stop."""
 
-LOW = (0.1, 0.2, 0.4)
-"""Probabilities of a gain at any later step below which three looks in a row make a stop."""
-
-PATIENCE = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+PATIENCE = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8)
 """Shares of the plan without a new best reward at a stop."""
+
+LARGE = 0.015
+"""A regret that is large, in ranges of the rewards."""
 
 EVALUATIONS = (8, 24)
 """Numbers of evaluations without one."""
@@ -80,14 +81,14 @@ def flat_for(play: Played, *, share: float) -> int | None:
     return None
 
 
-def low_for(play: Played, *, limit: float) -> int | None:
-    """The third look in a row at which a gain at any later step has a lower probability."""
-    low = 0
+def unlikely_without_best(play: Played, *, share: float) -> int | None:
+    """The first look that far after the best reward at which a gain at any later step is unlikely."""
+    step = play.run.step
     for look in play.looks:
         p = look.line.p_ever
-        is_low = p is not None and not look.line.why_none and p < limit
-        low = low + 1 if is_low else 0
-        if low == 3:
+        best = look.line.best_step
+        is_unlikely = p is not None and not look.line.why_none and p < UNLIKELY
+        if is_unlikely and best is not None and look.line.step - best >= share * (step[-1] - step[0]):
             return look.until
     return None
 
@@ -142,8 +143,13 @@ def rules() -> dict[str, Rule]:
     """The rules, by their names in the table."""
     words: tuple[Says, ...] = ("stop", "broken", "exploded")
     named: dict[str, Rule] = {f"the stop line, `{word}`": partial(said, word=word) for word in words}
-    named |= {f"flat for {share:.2g} of the plan": partial(flat_for, share=share) for share in FLAT}
-    named |= {f"P(gain ever) < {limit}, three looks": partial(low_for, limit=limit) for limit in LOW}
+    named |= {f"flat for {FLAT:.2f} of the plan": partial(flat_for, share=FLAT)}
+    named |= {
+        f"P(gain ever) < {UNLIKELY}, no best for {share} of the plan": partial(
+            unlikely_without_best, share=share
+        )
+        for share in PATIENCE
+    }
     named |= {f"patience of {share} of the plan": partial(without_best, share=share) for share in PATIENCE}
     named |= {f"patience of {n} evaluations": partial(without_best, evaluations=n) for n in EVALUATIONS}
     named |= {"entropy halved within 150 steps": halved, "entropy below 0.18 at the start": low_at_start}
@@ -155,8 +161,22 @@ def rules() -> dict[str, Rule]:
     return named
 
 
-def row(name: str, rule: Rule, plays: Sequence[Played]) -> str:
-    """A row of the table: stops, how many lost more than the gain, mean regret, and steps saved."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a rule did: its stops, how many of them lost more than the gain, how many had a large regret.
+
+    ``regret`` and ``saved``, in ranges of the rewards and lengths of the runs, are means over all runs.
+    """
+
+    stops: int
+    losing: int
+    large: int
+    regret: float
+    saved: float
+
+
+def outcome_of(rule: Rule, plays: Sequence[Played]) -> Outcome:
+    """What a rule did on some runs."""
     stops = 0
     losing = 0
     regrets = []
@@ -164,8 +184,6 @@ def row(name: str, rule: Rule, plays: Sequence[Played]) -> str:
     for play in plays:
         until = rule(play)
         if until is None:
-            regrets.append(0.0)
-            saved.append(0.0)
             continue
         stops += 1
         step = play.run.step
@@ -174,19 +192,42 @@ def row(name: str, rule: Rule, plays: Sequence[Played]) -> str:
         losing += state is not None and lost > state.gain
         regrets.append(lost / float(np.ptp(play.run.reward)))
         saved.append(float((step[-1] - step[until - 1]) / (step[-1] - step[0])))
-    return f"| {name} | {stops} | {losing} | {100 * np.mean(regrets):.2f} % | {100 * np.mean(saved):.1f} % |"
+    return Outcome(
+        stops=stops,
+        losing=losing,
+        large=sum(regret > LARGE for regret in regrets),
+        regret=sum(regrets) / len(plays),
+        saved=sum(saved) / len(plays),
+    )
 
 
-def table(runs: Sequence[Finished]) -> list[str]:
+def row(name: str, outcome: Outcome, patient: Sequence[Outcome]) -> list[str]:
+    """A row of the table: a rule's outcome, and the regret of the ``patient`` that saves as many steps."""
+    saved = [0.0, *sorted(each.saved for each in patient)]
+    regret = [0.0, *sorted(each.regret for each in patient)]
+    alike = f"{100 * np.interp(outcome.saved, saved, regret):.2f} %" if outcome.saved <= saved[-1] else "–"
+    return [
+        name,
+        str(outcome.stops),
+        str(outcome.losing),
+        str(outcome.large),
+        f"{100 * outcome.saved:.1f} %",
+        f"{100 * outcome.regret:.2f} %",
+        alike,
+    ]
+
+
+def table(runs: Sequence[Finished]) -> str:
     """The stop line and the rules on some runs."""
     with ProcessPoolExecutor() as pool:
         plays = [play for play in pool.map(played, runs) if play.looks]
     groups = len({run.arm if run.group == "lab" else run.group for run in runs})
     where = "arms" if runs[0].group == "lab" else "repositories"
-    lines = [f"{len(plays)} rewards, {groups} {where}.", ""]
-    lines += ["| rule | stops | lost more than the gain | regret | steps saved |"]
-    lines += ["| --- | ---: | ---: | ---: | ---: |"]
-    return [*lines, *(row(name, rule, plays) for name, rule in rules().items())]
+    patient = [outcome_of(partial(without_best, share=share), plays) for share in PATIENCE]
+    rows = [row(name, outcome_of(rule, plays), patient) for name, rule in rules().items()]
+    large = f"regret above {100 * LARGE} %"
+    titles = ["rule", "stops", "lost more than the gain", large, "steps saved", "regret", "patience's"]
+    return f"{len(plays)} rewards, {groups} {where}.\n\n{markdown_table(titles, rows)}"
 
 
 def sections(*, left_out: bool) -> Iterator[str]:
@@ -198,7 +239,7 @@ def sections(*, left_out: bool) -> Iterator[str]:
         sets["Public logs, the half that was left out"] = unseen
     sets["The lab"] = [run for run in finished.lab() if run.run.endswith("val_acc")]
     for title, runs in sets.items():
-        yield "\n".join([f"### {title}", "", *table(runs)])
+        yield f"### {title}\n\n{table(runs)}"
 
 
 def main() -> None:

@@ -1,10 +1,10 @@
-"""When a run is over: its reward has been flat for long, it is broken, or its entropy has exploded."""
+"""When a run is over: no new best reward and none likely, it is broken, or its entropy has exploded."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from entropylaw.analysis.forecast import AHEAD, FARTHEST, FEWEST, forecast_of, usual_step
+from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast_of, usual_step
 from entropylaw.analysis.law.evaluations import Evaluations
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.errors import FitError
@@ -12,8 +12,11 @@ from entropylaw.results.forecast import Forecast
 from entropylaw.results.state import State
 from entropylaw.results.stop import Says, StopLine
 
-PATIENCE = 1.0 / 3.0
-"""Share of the plan over which a reward has to be flat for a stop."""
+PATIENCE = 0.5
+"""Share of the plan without a new best reward at a stop."""
+
+UNLIKELY = 0.4
+"""Probability of a gain at any step up to the planned end below which there is a stop."""
 
 LASTING = 3
 """Evaluations in a row that make an explosion."""
@@ -73,7 +76,7 @@ def stop_line(
         says = "exploded"
     elif is_finished:
         says = "finished"
-    elif is_score and state is not None and is_flat_for_long(state, used.step, steps):
+    elif is_score and state is not None and is_over(used, forecast, steps):
         says = "stop"
     end = steps
     if end is None:
@@ -86,6 +89,7 @@ def stop_line(
         step=now,
         evaluations=used.step.size,
         state=state,
+        best_step=best_step_of(used) if used.step.size else None,
         steps_left=steps_left,
         cost=None if cost_per_step is None else steps_left * cost_per_step,
         exploded_since=exploded,
@@ -98,14 +102,20 @@ def stop_line(
     )
 
 
-def is_flat_for_long(state: State, step: FloatArray, steps: float | None) -> bool:
-    """Whether a reward has been flat for a third of the plan, which ends at ``steps`` or the usual one."""
-    if state.word != "flat":
+def is_over(used: Evaluations, forecast: Forecast | None, steps: float | None) -> bool:
+    """Whether no reward was a new best one for half of the plan, and a gain until its end is unlikely.
+
+    The plan ends at ``steps``, or at the usual one. Of a reward that never moves there is no forecast.
+    """
+    if forecast is not None and forecast.p_ever >= UNLIKELY:
         return False
-    if steps is None:
-        steps = float(step[-1] + AHEAD * (step[-1] - step[0]))
-    # The last half of a run is a third of a plan of half as many steps again, but for the last digit.
-    return bool(step[-1] - state.since >= PATIENCE * (steps - step[0]) * (1.0 - 1e-9))
+    end = usual_step(used.step) if steps is None else steps
+    return bool(used.step[-1] - best_step_of(used) >= PATIENCE * (end - used.step[0]))
+
+
+def best_step_of(used: Evaluations) -> float:
+    """The step of the largest reward, the first of several."""
+    return float(used.step[np.argmax(used.reward)])
 
 
 def _is_below_best(state: State | None) -> bool:

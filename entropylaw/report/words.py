@@ -232,8 +232,10 @@ def _stop_reasons(line: StopLine) -> list[str]:
     reasons = []
     if line.says == "broken" and line.state is not None:
         reasons += _about_state(line.state)
-    if line.says == "stop" and line.state is not None:
-        reasons.append(f"flat since step {format_step(line.state.since)}, a third of the plan or more")
+    if line.says == "stop" and line.best_step is not None:
+        reasons.append(
+            f"no new best reward since step {format_step(line.best_step)}, half of the plan or more"
+        )
         if line.p_ever is not None:
             reasons.append(f"P(gain) at any step until its end {format_probability(line.p_ever)}")
     if line.exploded_since is not None:

@@ -22,13 +22,16 @@ class StopLine(Struct, frozen=True, kw_only=True):
     says
         ``"broken"``: by its state; ``"exploded"``: the entropy is above twice its lowest level at three
         evaluations or more, and the reward is below its best with a probability of 0.99 or more;
-        ``"finished"``: the planned end is reached; ``"stop"``: the state has been flat for a third of the
-        plan; ``"not known"``: there is no forecast for the planned end, or no score; otherwise ``"go on"``.
+        ``"finished"``: the planned end is reached; ``"stop"``: no reward was a new best one for half of the
+        plan, and ``p_ever`` is below 0.4; ``"not known"``: there is no forecast for the planned end, or no
+        score; otherwise ``"go on"``.
     reward, is_score
         A short label of the reward, or its column; and whether it is a score: of any other number there is a
         forecast, and it says ``"not known"`` until the planned end.
     step, evaluations, state
         The last step, the evaluations so far, and the state of the run; None of fewer than 8.
+    best_step
+        The step of the largest reward so far, with its noise.
     at_step, expected
         The step for which the reward is forecast, the planned end or up to four lengths of the run ahead, and
         the reward there; None with ``why_none``.
@@ -50,6 +53,7 @@ class StopLine(Struct, frozen=True, kw_only=True):
     step: float
     evaluations: int
     state: State | None = None
+    best_step: float | None = None
     at_step: float | None = None
     expected: Estimate | None = None
     gain: float | None = None

@@ -134,7 +134,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (AHEAD, r"runs\.result\.forecast\.run", "the run's own name is shown"),
     (
         FITS,
-        r"runs\.result\.stop_line\.(reward|evaluations|at_step|expected\..*|gain|p_gain|state\.(?!since).*)",
+        r"runs\.result\.stop_line\.(reward|evaluations|at_step|expected\..*|gain|p_gain|state\..*)",
         "for programs: the state of the run and the forecast have it",
     ),
     (

@@ -8,9 +8,9 @@ import pytest
 from benchmarks.cuts import cuts_of, peers, scalerl, three_lines
 from benchmarks.finished import Finished
 from benchmarks.looks import replay
-from benchmarks.replay import played, row, said, without_best
+from benchmarks.replay import outcome_of, played, said, without_best
 from tests.laws import stop_line_of
-from tests.unit.test_stop import STEP, climbing, run
+from tests.unit.test_stop import STEP, climbing, peaked, run
 
 
 def test_cuts_are_before_what_is_predicted():
@@ -53,19 +53,17 @@ def test_a_replay_says_what_was_said_at_each_part():
         assert look.line == stop_line_of(*(value[: look.until] for value in values), steps=float(STEP[-1]))
 
 
-def test_a_stop_of_a_flat_run_costs_nothing_and_one_before_a_climb_does():
-    flat = run(np.full(50, 0.5))
-    late = run(np.concatenate([np.full(35, 0.2), 0.2 + 0.04 * np.arange(15)]))
-    rows = []
+def test_a_stop_after_a_peak_costs_nothing_and_one_before_a_climb_does():
+    flat = run(peaked())
+    late = run(np.concatenate([[0.25, 0.25], np.full(38, 0.2), 0.2 + 0.06 * np.arange(10)]))
+    outcomes = []
     for step, entropy, reward in (flat, late):
         finished = Finished(group="g", arm="a", run="r", step=step, reward=reward, entropy=entropy, most=1.0)
-        rows.append(row("stop", partial(said, word="stop"), [played(finished)]).split(" | "))
-    assert [cells[1] for cells in rows] == ["1", "1"]
-    assert [cells[2] for cells in rows] == ["0", "1"]
-    regret = [float(cells[3].removesuffix(" %")) for cells in rows]
-    saved = [float(cells[4].removesuffix(" % |")) for cells in rows]
-    assert regret[0] < 20 < 50 < regret[1]
-    assert min(saved) > 10
+        outcomes.append(outcome_of(partial(said, word="stop"), [played(finished)]))
+    assert [each.stops for each in outcomes] == [1, 1]
+    assert [each.losing for each in outcomes] == [0, 1]
+    assert outcomes[0].regret < 0.2 < 0.5 < outcomes[1].regret
+    assert min(each.saved for each in outcomes) > 0.1
 
 
 def test_patience_counts_from_the_best_reward():

@@ -36,25 +36,32 @@ def test_a_run_that_climbs_goes_on_and_the_rest_has_its_cost():
     assert line.gain == line.state.gain
 
 
-def test_a_stop_takes_a_third_of_the_plan_without_a_change():
-    values = run(np.full(50, 0.5))
+def peaked():
+    """Rewards that climb to the tenth evaluation, and are then a little lower."""
+    return np.concatenate([np.linspace(0.2, 0.55, 10), np.full(40, 0.5)])
+
+
+def test_a_stop_takes_half_of_the_plan_without_a_new_best_reward_and_no_gain_in_sight():
+    values = run(peaked())
     for steps in (400.0, 600.0, 1200.0, 3000.0):
-        lines = [stop_line_of(*(v[:n] for v in values), steps=steps, max_reward=1) for n in range(8, 51)]
-        flat = [line.state.word == "flat" for line in lines]
-        far = [line.step - line.state.since >= steps / 3 for line in lines]
-        assert any(flat)
-        for line, is_flat, is_long in zip(lines, flat, far, strict=True):
-            assert (line.says == "stop") is (is_flat and is_long)
+        lines = [stop_line_of(*(v[:n] for v in values), steps=steps, max_reward=1) for n in range(12, 51)]
+        for line in lines:
+            assert line.best_step == STEP[9]
+            is_long = line.step - line.best_step >= steps / 2
+            assert (line.says == "stop") is (is_long and line.p_ever < 0.4)
     assert stop_line_of(*values, steps=400.0, max_reward=1).says == "stop"
     assert stop_line_of(*values, steps=3000.0, max_reward=1).says != "stop"
 
 
-def test_without_a_plan_a_stop_takes_the_last_half():
-    line = stop_line_of(*run(np.full(50, 0.5)), max_reward=1)
-    assert (line.says, line.state.since) == ("stop", 196.0)
+def test_without_a_plan_it_ends_after_half_as_many_steps_again():
+    falling = np.concatenate([peaked()[:10], np.linspace(0.5, 0.4, 40)])
+    line = stop_line_of(*run(falling), max_reward=1)
+    assert (line.says, line.best_step) == ("stop", 72.0)
+    assert stop_words(line).startswith(
+        "entropylaw: stop: no new best reward since step 72, half of the plan or more"
+    )
     assert stop_line_of(*run(climbing(25))).says == "go on"
-    late = np.concatenate([np.linspace(0.2, 0.5, 30), np.full(20, 0.5)])
-    assert stop_line_of(*run(late), max_reward=1).says == "go on"
+    assert stop_line_of(*(v[:9] for v in run(falling)), max_reward=1).says == "go on"
 
 
 def test_a_run_too_short_a_reward_that_never_moves_and_a_reached_end_have_no_forecast():
@@ -115,10 +122,9 @@ def test_a_run_at_its_planned_end_is_finished():
 
 def test_a_reward_that_is_always_0_is_a_stop():
     for n, says in ((20, "not known"), (40, "stop")):
-        assert stop_line_of(STEP[:n], None, np.zeros(n), steps=800).says == says
-    line = stop_line_of(STEP, None, np.zeros(50), steps=800)
-    assert (line.p_gain, line.state.since) == (None, 0.0)
-    assert stop_words(line).startswith("entropylaw: stop: flat since step 0, a third of the plan or more")
+        assert stop_line_of(STEP[:n], None, np.zeros(n), steps=600).says == says
+    line = stop_line_of(STEP, None, np.zeros(50), steps=600)
+    assert (line.p_gain, line.state.since, line.best_step) == (None, 0.0, 0.0)
 
 
 def logged(path, values):
