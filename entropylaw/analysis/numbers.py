@@ -16,11 +16,10 @@ from entropylaw.analysis.forms import FORMS, lag1, r_squared
 from entropylaw.analysis.law.estimates import checked_entropies, crossings, tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY, Evaluations
 from entropylaw.analysis.law.verdict import law_tests, rule
-from entropylaw.analysis.state import is_share_of_count, levels_of_reward
 from entropylaw.arguments import as_number, checked_level, with_unpaired
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import AVERAGED, KEPT_RANGE, MOST_RANGES
-from entropylaw.engine.levels import SmoothedEntropy, blocks_of
+from entropylaw.engine.levels import SmoothedEntropy
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
@@ -223,8 +222,6 @@ def curve(fit: Fit) -> Curve:
     ends = lowest if fit.is_broken else min(0.0, lowest), law.entropy_now, float(law.entropy.max())
     at, chance = np.union1d(*(np.linspace(*pair, 21) for pair in pairwise(ends))), tails(fit.level)
     bands = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged)])
-    is_share = is_share_of_count(law.reward, fit.max_reward)
-    levels = levels_of_reward(law.step, law.reward, is_share=is_share)
     drawn = [form.form for form in law.forms if FORMS[form.form].colour or form.form == "law"]
     # The law with the coefficients that are printed, which no prior of its slope bounds.
     rows = [reads.law if name == "law" else reads.averaged * reads.table.is_form(name) for name in drawn]
@@ -238,8 +235,6 @@ def curve(fit: Fit) -> Curve:
         low=tuple(bands[:, 0].tolist()),
         high=tuple(bands[:, 2].tolist()),
         forms=forms,
-        path_entropy=tuple(blocks_of(law.step, law.smoothed_entropy).value.tolist()),
-        path_reward=tuple(levels.level().tolist()),
     )
 
 

@@ -269,8 +269,7 @@ class EntropySet(Struct, frozen=True, kw_only=True):
 class Curve(Struct, frozen=True, kw_only=True):
     """The averaged curve and its band over a grid of entropies, to draw; these tuples have the same length.
 
-    ``forms`` holds the mean of each functional form. The path is that of the run itself, of any length: its
-    smoothed entropy, and the level of its reward.
+    ``forms`` holds the mean of each functional form.
     """
 
     entropy: tuple[float, ...]
@@ -278,13 +277,10 @@ class Curve(Struct, frozen=True, kw_only=True):
     low: tuple[float, ...]
     high: tuple[float, ...]
     forms: dict[str, tuple[float, ...]]
-    path_entropy: tuple[float, ...]
-    path_reward: tuple[float, ...]
 
     def __repr__(self) -> str:
         return f"<Curve: {len(self.entropy)} entropies, {len(self.forms)} forms>"
 
     def flaw(self) -> str:
         """Bands of several lengths."""
-        flaw = lengths_flaw(self.path_entropy, self.path_reward)
-        return flaw or lengths_flaw(self.entropy, self.mean, self.low, self.high, *self.forms.values())
+        return lengths_flaw(self.entropy, self.mean, self.low, self.high, *self.forms.values())

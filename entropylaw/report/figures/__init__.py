@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.report.figures.palette import ARM_COLOURS
-from entropylaw.report.numbers import format_percent
+from entropylaw.report.numbers import format_percent, p_words
+from entropylaw.results import FormAnswer
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
-from entropylaw.results.result import has
+from entropylaw.results.law import LawFit
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Entry, RunReport
@@ -81,20 +83,26 @@ def is_overlay(result: ArmComparison) -> bool:
 
 
 def _law_caption(part: Entry[Fit] | Fit) -> str:
-    """What is drawn of a law: the run, the law through it, other curves, the reward now and at H = 0."""
+    """What is drawn of a law: the evaluations, the law, the better curve, the average, the reward at H = 0."""
     fit = answer_of(part)
-    text = (
-        f"{reward_label(part).capitalize()} against entropy. Points are evaluations, coloured by step; the "
-        "grey line goes along the run from level to level. "
-    )
+    law = fit.lawful()
+    text = f"{reward_label(part).capitalize()} against entropy; points are evaluations, coloured by step. "
+    text += "The line is the law through all of them"
+    better = better_form(law)
+    if not fit.is_broken:
+        if better is not None:
+            text += f"; dashed is {form_label(better.form)}, more probable ({p_words(better.probability)})"
+        text += f". The band is the {format_percent(fit.level)} interval of the average over all forms"
     if draws_zero(fit):
-        text += "From now to H = 0: the average over the functional forms (thick) with the "
-        text += f"{format_percent(fit.level)} interval of its mean, and dashed the most probable form where "
-        text += "that is not the law. P is the probability of a form, the square the law's value at H = 0. "
-    text += "The diamond is the level of the reward now."
-    if has(fit.findings, "rests-on-first"):
-        text += " The evaluations in rings are off the curve of the others."
-    return text
+        text += "; the square is the law's value at H = 0"
+    return f"{text}. Below are the rewards less the law's."
+
+
+def better_form(law: LawFit) -> FormAnswer | None:
+    """The most probable functional form, where it is not the law and is drawn."""
+    best = law.best
+    is_drawn = best.form in FORMS and FORMS[best.form].colour is not None
+    return best if best.form != "law" and is_drawn else None
 
 
 def draws_zero(fit: Fit) -> bool:
@@ -105,14 +113,16 @@ def draws_zero(fit: Fit) -> bool:
 def _forecast_caption(part: Entry[Fit] | Fit | Forecast) -> str:
     """What is drawn of the series: a bare forecast is of a run that may go on."""
     if isinstance(part, Forecast):
-        return "The reward ahead with its interval."
+        return f"The reward ahead with its {format_percent(part.level)} interval."
     fit = answer_of(part)
     text = "The reward" if fit.law is None else "The reward and the entropy"
-    text += " so far"
     if fit.keep is not None:
-        text += ", the step to keep (diamond)"
-    goes_on = fit.forecast is not None and not fit.is_broken
-    return f"{text}, and what is ahead with its interval." if goes_on else f"{text}."
+        text += ", with the step to keep (diamond)"
+    if fit.is_broken:
+        return f"{text}; what is lost is shaded."
+    if fit.forecast is None:
+        return f"{text}."
+    return f"{text}. Dashed is the forecast with its {format_percent(fit.forecast.level)} interval."
 
 
 def _arms_caption(part: ArmComparison) -> str:
@@ -135,11 +145,10 @@ def _arms_caption(part: ArmComparison) -> str:
 CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "law": _law_caption,
     "forecast": _forecast_caption,
-    "curves": "The rewards against entropy. Points are evaluations, coloured by step; the grey line goes "
-    "along the run from level to level. From now (diamond) to H = 0 (square): the average over the "
-    "functional forms with its interval.",
-    "rewards": "The rewards and the entropy so far, the step to keep of each reward (diamond), and what is "
-    "ahead with its interval.",
+    "curves": "The rewards against entropy: the evaluations, coloured by step, the law, and dashed a more "
+    "probable curve. The square is the law's value at H = 0.",
+    "rewards": "The rewards and the entropy with the step to keep of each reward (diamond). Dashed is the "
+    "forecast with its interval.",
     "phases": lambda part: (
         "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
         f"settled, with {format_percent(part.result.level)} intervals; eruptions as triangles."

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import Entry
 from entropylaw.report.figures import answer_of, reward_label
 from entropylaw.report.figures import plotting as p
-from entropylaw.report.numbers import format_percent, format_step, p_words
-from entropylaw.report.words import headline
+from entropylaw.report.numbers import format_estimate, format_number, format_step
 from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
+from entropylaw.results.state import State
 
 _DASHED: Any = (0, (4, 2))
+
+_ROOM_FOR_NUMBERS = 0.15
+"""Share of the steps, at the right of the axes, for the numbers at the end of a forecast."""
+
+_COLOURS = {"broken": "warn", "falling": "care", "rising": "fine"}
+"""State → the colour of its title; others are grey."""
+
+_LETTER = 4.6
+"""Points that a letter takes, with some room."""
 
 
 def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
@@ -32,11 +42,10 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
     heights = [1.42] if fit.law is None else [1.42, 0.78]
     with p.panels(
         heights,
-        title=p.wrapped(headline(fit), 54),
+        title=p.wrapped(run_title(fit), 54),
         title_colour=_title_colour(fit),
-        right=0.12,
+        right=0.08,
         gap=0.14,
-        keys=_keys(fit),
     ) as (figure, panels):
         draw_reward(panels[0], fit)
         panels[0].set_ylabel(reward_label(part))
@@ -47,89 +56,166 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
     return figure
 
 
-def _title_colour(fit: Fit) -> str:
-    """The colour of the title, which is trouble."""
-    return "warn" if fit.is_broken else "muted"
-
-
-def _keys(fit: Fit) -> list[p.Key]:
-    """The lines of the key: the forecast, and the step to keep."""
-    keys: list[p.Key] = []
-    ahead = fit.forecast
-    if ahead is not None and not fit.is_broken:
-        band = {"linewidth": 6.0, "alpha": 0.24}
-        line = {"linewidth": 1.0, "linestyle": _DASHED}
-        keys.append(("blue", f"forecast, {format_percent(ahead.level)} interval", [band, line]))
-    keep = fit.keep
-    if keep is not None:
-        text = f"keep step {format_step(keep.step)}, "
-        text += "the last" if keep.is_last else f"better than the last with {p_words(keep.p_better)}"
-        diamond = {"linewidth": 0, "marker": "D", "markersize": 3.5, "markevery": [0]}
-        keys.append(("vermilion", text, [diamond]))
-    return keys
-
-
-def draw_reward(axes: Axes, fit: Fit) -> None:
-    """The reward so far with the step to keep, and its forecast if there is one, on axes that hold both."""
-    steps, _, rewards = fit.evaluations
-    ends: list[float | None] = []
-    last = float(steps[-1])
-    _log(axes, steps, rewards, p.colour("blue"))
-    if fit.keep is not None:
-        kept = [fit.keep.step], [fit.keep.level]
-        axes.plot(*kept, "D", color=p.colour("vermilion"), markersize=3.5, zorder=6)
-    if fit.forecast is not None and not fit.is_broken:
-        _ahead(axes, fit.forecast)
-        last = max(fit.forecast.step)
-        for reward in fit.forecast.rewards:
-            ends += [reward.low, reward.value, reward.high]
-    across = p.padded(float(steps[0]), last, 0.025, 0.025)
-    axes.set(xlim=across, ylim=p.limits(rewards, ends, 1.5, 0.06, 0.08))
-
-
-def draw_entropy(axes: Axes, fit: Fit, law: LawFit) -> None:
-    """The entropy so far, and ahead as far as there is a forecast."""
-    ahead = fit.forecast
-    _log(axes, law.step, law.entropy, p.colour("purple"))
-    if ahead is not None and not fit.is_broken:
-        last = float(law.step[-1]), float(law.smoothed_entropy[-1])
-        _fan(axes, ahead, last, ahead.entropies, p.colour("purple"))
-    highest = float(law.entropy.max())
-    axes.set_ylim(*p.padded(min(0.0, float(law.entropy.min())), 1.2 * highest, 0.0, 0.08))
-
-
 def draw_on(axes: Axes, part: Entry[Fit] | Fit | Forecast) -> None:
     """The band ahead on given axes, which may have the rewards of the run already; of a fit with these."""
     if isinstance(part, Forecast):
         axes.set(xlabel="step", ylabel="reward")
-        _ahead(axes, part)
+        start = (part.last_step, part.now)
+        _fan(axes, part, start, part.rewards, p.colour("blue"))
+        axes.set_xlim(*p.padded(part.last_step, max(part.step), 0.05, _ROOM_FOR_NUMBERS))
+        _number_ends(axes, part, part.rewards, "blue")
         return
     fit = answer_of(part)
     draw_reward(axes, fit)
     axes.set(xlabel="step", ylabel=reward_label(part))
     colour = p.colour(_title_colour(fit))
-    axes.set_title(headline(fit), loc="left", color=colour, fontweight="bold", fontsize=8)
+    axes.set_title(run_title(fit), loc="left", color=colour, fontweight="bold", fontsize=8)
 
 
-def _ahead(axes: Axes, ahead: Forecast) -> None:
-    _fan(axes, ahead, (ahead.last_step, ahead.now), ahead.rewards, p.colour("blue"))
+def run_title(fit: Fit) -> str:
+    """What is found about the run: ``rising: 0.833 at step 400``."""
+    state = fit.state
+    if state is None:
+        return f"state not known: {fit.no_state}"
+    if state.lost is not None:
+        return f"broken: the reward is lost since step {format_step(state.since)}"
+    if state.has_ended:
+        return f"broken: no usable reward after step {format_step(state.since)}"
+    return f"{state.word}: {format_number(state.now.value)} at step {format_step(state.last_step)}"
 
 
-def _log(axes: Axes, steps: Any, values: Any, colour: str) -> None:
-    size, alpha = (1.6, 0.45) if len(steps) > 120 else (2.2, 0.8)
-    p.dots(axes, steps, values, size=size, color=colour, alpha=alpha, zorder=4)
+def _title_colour(fit: Fit) -> str:
+    """The colour of the title, which is trouble."""
+    return "muted" if fit.state is None else _COLOURS.get(fit.state.word, "muted")
+
+
+def draw_reward(axes: Axes, fit: Fit) -> None:
+    """The reward so far with the step to keep, and its forecast or what was lost, on axes that hold all."""
+    steps, _, rewards = fit.evaluations
+    _log(axes, steps, rewards, p.colour("blue"))
+    _set_steps(axes, fit)
+    ahead = _forecast_of(fit)
+    ends: list[float | None] = []
+    if ahead is not None:
+        for reward in ahead.rewards:
+            ends += [reward.low, reward.value, reward.high]
+    # Above there is room for the label of the step to keep.
+    axes.set_ylim(*p.limits(rewards, ends, 1.5, 0.06, 0.08 if fit.keep is None else 0.2))
+    if ahead is not None:
+        _fan(axes, ahead, (ahead.last_step, ahead.now), ahead.rewards, p.colour("blue"))
+        _number_ends(axes, ahead, ahead.rewards, "blue")
+    if fit.keep is not None:
+        _mark_kept(axes, fit.keep.step, fit.keep.level, steps, rewards)
+    if fit.state is not None and fit.state.word == "broken":
+        _mark_lost(axes, fit.state)
+
+
+def draw_entropy(axes: Axes, fit: Fit, law: LawFit) -> None:
+    """The entropy so far, and ahead as far as there is a forecast."""
+    _log(axes, law.step, law.entropy, p.colour("purple"))
+    _set_steps(axes, fit)
+    lowest = min(0.0, float(law.entropy.min()))
+    axes.set_ylim(*p.padded(lowest, 1.2 * float(law.entropy.max()), 0.0, 0.08))
+    ahead = _forecast_of(fit)
+    if ahead is not None and ahead.entropies:
+        last = float(law.step[-1]), float(law.smoothed_entropy[-1])
+        _fan(axes, ahead, last, ahead.entropies, p.colour("purple"))
+        _number_ends(axes, ahead, ahead.entropies, "purple", with_interval=False)
+    if fit.state is not None and fit.state.word == "broken":
+        axes.axvspan(fit.state.since, axes.get_xlim()[1], color=p.colour("warn"), alpha=0.1, linewidth=0)
+
+
+def _forecast_of(fit: Fit) -> Forecast | None:
+    """The forecast that is drawn: none of a broken run."""
+    return None if fit.is_broken else fit.forecast
+
+
+def _set_steps(axes: Axes, fit: Fit) -> None:
+    """The steps of the log and of what is ahead, with room for the numbers there."""
+    steps = fit.evaluations[0]
+    first, last = float(steps[0]), float(steps[-1])
+    ahead = _forecast_of(fit)
+    if ahead is not None:
+        axes.set_xlim(*p.padded(first, max(ahead.step), 0.025, _ROOM_FOR_NUMBERS))
+        return
+    if fit.law is not None:
+        last = max(last, float(fit.law.step[-1]))
+    is_end_missing = fit.state is not None and fit.state.has_ended
+    axes.set_xlim(*p.padded(first, last, 0.025, 0.12 if is_end_missing else 0.025))
+
+
+def _mark_kept(axes: Axes, step: float, level: float, steps: FloatArray, rewards: FloatArray) -> None:
+    """A diamond at the step to keep, and above the evaluations around it its step and level."""
+    text = f"keep step {format_step(step)}: {format_number(level)}"
+    low, high = axes.get_xlim()
+    is_left = 2 * step < low + high
+    points = 72 * axes.get_window_extent().width / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
+    reach = _LETTER * len(text) / points * (high - low)
+    first, last = (step, step + reach) if is_left else (step - reach, step)
+    highest = max([level, *rewards[(steps >= first) & (steps <= last)]])
+    axes.plot([step], [level], "D", color=p.colour("ink"), markersize=3.5, zorder=6)
+    axes.annotate(
+        text,
+        (step, highest),
+        (0.0, 5.0),
+        textcoords="offset points",
+        ha="left" if is_left else "right",
+        color=p.colour("ink"),
+        size=7,
+        zorder=8,
+    )
+    if highest > level:
+        axes.plot([step, step], [level, highest], color=p.colour("muted"), linewidth=0.5, zorder=3)
+
+
+def _mark_lost(axes: Axes, state: State) -> None:
+    """The stretch without its reward, with what is lost."""
+    axes.axvspan(state.since, axes.get_xlim()[1], color=p.colour("warn"), alpha=0.1, linewidth=0, zorder=1)
+    text = "lost" if state.lost is not None else "no reward"
+    axes.annotate(
+        text,
+        (state.since, 0.5),
+        (4.0, 0.0),
+        axes.get_xaxis_transform(),
+        textcoords="offset points",
+        va="center",
+        color=p.colour("warn"),
+        size=7,
+        zorder=8,
+    )
+
+
+def _log(axes: Axes, steps: FloatArray, values: FloatArray, colour: str) -> None:
+    """The logged values as dots."""
+    is_long = len(steps) > 120
+    size = 1.6 if is_long else 2.2
+    p.dots(axes, steps, values, size=size, color=colour, alpha=0.45 if is_long else 0.8, zorder=4)
 
 
 def _fan(
     axes: Axes, ahead: Forecast, last: tuple[float, float], later: Sequence[Estimate], colour: str
 ) -> None:
     """Values and intervals from the last step on; an entropy that was given has no interval."""
-    if not later:
-        return
-    points = [(*last, last[1], last[1])]
-    for step, estimate in sorted(zip(ahead.step, later, strict=True), key=itemgetter(0)):
-        points.append((step, float(estimate), *p.ends(estimate, float(estimate))))
-    steps, values, low, high = zip(*points, strict=True)
-    axes.plot(steps, values, color=colour, linewidth=1.2, linestyle=_DASHED, zorder=5)
+    order = np.argsort(ahead.step)
+    values = np.array([float(estimate) for estimate in later])
+    bounds = np.array([p.ends(estimate, float(estimate)) for estimate in later])
+    steps = np.append(last[0], np.array(ahead.step)[order])
+    middle = np.append(last[1], values[order])
+    low = np.append(last[1], bounds[order, 0])
+    high = np.append(last[1], bounds[order, 1])
+    axes.plot(steps, middle, color=colour, linewidth=1.2, linestyle=_DASHED, zorder=5)
     axes.fill_between(steps, low, high, color=colour, linewidth=0, alpha=0.2, zorder=2)
-    axes.plot([steps[-1]] * 2, [low[-1], high[-1]], color=colour, linewidth=0.8, alpha=0.8, zorder=3)
+
+
+def _number_ends(
+    axes: Axes, ahead: Forecast, later: Sequence[Estimate], colour: str, *, with_interval: bool = True
+) -> None:
+    """The last value ahead and the ends of its interval, beside them."""
+    last = int(np.argmax(ahead.step))
+    estimate = later[last]
+    text = format_estimate(estimate)
+    ends = [(text.value, float(estimate), colour)]
+    if with_interval and estimate.low is not None and estimate.high is not None:
+        low, high = text.interval.strip("[]").split(", ")
+        ends += [(low, estimate.low, "muted"), (high, estimate.high, "muted")]
+    p.name_ends(axes, float(ahead.step[last]), ends)

@@ -1,9 +1,8 @@
-"""The figure of a law: reward against entropy."""
+"""The figure of a law: reward against entropy, and what the law leaves of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -11,93 +10,217 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.transforms import ScaledTranslation
 
 from entropylaw.analysis.forms import FORMS
-from entropylaw.arrays import BoolArray, FloatArray
+from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import Entry
 from entropylaw.report import numbers
-from entropylaw.report.figures import answer_of, draws_zero, reward_label
+from entropylaw.report.figures import answer_of, better_form, draws_zero, reward_label
 from entropylaw.report.figures import plotting as p
-from entropylaw.report.figures.palette import LINE, PALETTE
-from entropylaw.report.words import law_words
-from entropylaw.results import Estimate
+from entropylaw.report.figures.palette import PALETTE
+from entropylaw.results import Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import has
 
 AT_ZERO = "at H = 0"
 """The name of the reward there in a figure."""
 
 _DASHED = (5.0, 2.0)
 
-_COLUMN = 1.7
-"""Inches of a column of the legend."""
-
 _FEW = 120
 """Evaluations up to which each has a rim, so that it can be counted."""
 
+_ROOM_FOR_NAMES = 0.19
+"""Share of the entropies, at the right of the axes, for the names of the curves."""
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """A line, or ``rings`` that wide, of rewards against entropies; the colour is one of :data:`PALETTE`.
+_FINDINGS = {
+    Why.curve: "bends away from the law",
+    Why.step: "the step says more than the entropy",
+    Why.few: "too few evaluations for the law",
+    Why.slope: "no clear slope in H",
+    Why.neither: "neither H nor the step says more",
+}
+"""Why the law does not hold → as the title of a figure, where that is not the word itself."""
 
-    A legend does not have one without a ``label``.
-    """
 
+class Line(NamedTuple):
+    """A curve of rewards (k,) over entropies (k,) with the name of its form, its colour, and its dashes."""
+
+    name: str
     entropy: FloatArray
     reward: FloatArray
     colour: str
-    label: str
-    width: float = 0.9
-    dashes: tuple[float, ...] | None = None
-    rings: float | None = None
-    order: int = 4
+    dashes: tuple[float, ...] | None
 
 
 def law_figure(part: Entry[Fit] | Fit) -> Figure:
-    """Reward against entropy: the run, the law, the averaged curve from now to H = 0, and the reward there.
+    """Reward against entropy: the evaluations, the law through all of them, and the better curve if any.
 
-    Its title is what is found about the law.
+    A strip below has the residuals of the law. The title is what is found about it.
     """
     fit = answer_of(part)
     law = fit.lawful()
-    lines = lines_of(fit, law)
-    columns = int(p.width() / _COLUMN)
-    title = law_title(law)
     with p.panels(
-        [1.95],
-        title=title.lines,
-        title_colour=title.colour,
+        [1.75, 0.42],
+        title=p.wrapped(law_title(fit, law), 54),
+        title_colour="ink",
         head=0.17,
-        right=0.1,
-        foot=LINE * -(-sum(line.label != "" for line in lines) // columns),
-    ) as (figure, (axes,)):
-        keys = draw_answer(axes, fit, law, lines)
-        _label(axes, part)
-        _legend(figure, keys, loc="lower center", ncols=columns)
+        right=0.08,
+        gap=0.12,
+    ) as (figure, (axes, strip)):
+        draw_law(axes, fit, law)
+        _draw_residuals(strip, fit, law)
+        axes.set_ylabel(reward_label(part))
+        strip.set_ylabel("residual")
+        strip.set_xlabel("entropy H (nats per token)", labelpad=2)
         _step_key(figure, axes, law)
     return figure
 
 
-def _label(axes: Axes, part: Entry[Fit] | Fit) -> None:
-    """Name both axes."""
-    axes.set_xlabel("entropy H (nats per token)", labelpad=2)
-    axes.set_ylabel(reward_label(part), labelpad=3)
+def draw_on(axes: Axes, part: Entry[Fit] | Fit) -> None:
+    """The same on given axes, which get its limits, its labels and its title, without the residuals."""
+    fit = answer_of(part)
+    law = fit.lawful()
+    draw_law(axes, fit, law)
+    axes.set_xlabel("entropy H (nats per token)")
+    axes.set_ylabel(reward_label(part))
+    root = axes.get_figure(root=True)
+    assert root is not None
+    # A bold letter takes some 5.6 points.
+    letters = max(int(72 * axes.get_window_extent().width / root.dpi / 5.6), 20)
+    title = "\n".join(p.wrapped(law_title(fit, law), letters))
+    axes.set_title(title, loc="left", color=p.colour("ink"), fontweight="bold", fontsize=8)
 
 
-def _legend(owner: Figure | Axes, keys: Sequence[Line2D], **where: Any) -> None:
-    """A legend of the lines."""
-    owner.legend(
-        handles=keys,
-        fontsize=7,
-        handlelength=2.4,
-        frameon=False,
-        labelspacing=0.35,
-        borderpad=0.2,
-        borderaxespad=0.2,
-        **where,
+def law_title(fit: Fit, law: LawFit) -> str:
+    """What is found about the law, and R²: ``bends away from the law, R² 0.96``."""
+    if fit.is_broken:
+        return "broken: nothing is said of the law"
+    finding = law.verdict.value
+    if law.verdict is Verdict.holds:
+        finding = "follows the law"
+    elif law.why is not None:
+        finding = _FINDINGS.get(law.why, law.why.value)
+    return f"{finding}, R² {numbers.format_r_squared(law.r_squared)}"
+
+
+def draw_law(axes: Axes, fit: Fit, law: LawFit, *, with_names: bool = True) -> None:
+    """The evaluations, the law, the better curve, the band of the average, and the reward at H = 0."""
+    lines = _lines_of(fit, law)
+    is_zero_drawn = draws_zero(fit)
+    curve = fit.curve
+    if not fit.is_broken:
+        axes.fill_between(
+            curve.entropy, curve.low, curve.high, color=p.colour("grey"), alpha=0.2, linewidth=0, zorder=2
+        )
+    for line in lines:
+        drawn = axes.plot(
+            line.entropy, line.reward, color=p.colour(line.colour), linewidth=1.2, label=line.name, zorder=5
+        )
+        if line.dashes is not None:
+            drawn[0].set_dashes(line.dashes)
+    _draw_evaluations(axes, law)
+    near = [line.reward for line in lines]
+    # Of lines that leave the evaluations far behind only a part is shown.
+    rewards = np.array(p.limits(law.reward, chain.from_iterable(near), 0.6, 0.0, 0.0))
+    ends: list[float | None] = []
+    if is_zero_drawn:
+        ends = [law.ceiling.low, law.ceiling.value, law.ceiling.high]
+    axes.set_ylim(*p.limits(rewards, ends, np.inf, 0.06, 0.16 if with_names else 0.06))
+    lowest = min(float(law.entropy.min()), 0.0) if is_zero_drawn else float(law.entropy.min())
+    room = _ROOM_FOR_NAMES if with_names else 0.03
+    axes.set_xlim(*p.padded(lowest, float(law.entropy.max()), 0.035, room))
+    if is_zero_drawn:
+        _mark_zero(axes, law, with_name=with_names)
+    if with_names:
+        ends_of_lines = [(line.name, float(line.reward[-1]), line.colour) for line in lines]
+        p.name_ends(axes, float(lines[0].entropy[-1]), ends_of_lines)
+
+
+def _lines_of(fit: Fit, law: LawFit) -> list[Line]:
+    """The law and, where another form is more probable and the run is not broken, that."""
+    curve = fit.curve
+    entropy = np.array(curve.entropy)
+    lines = [Line("law", entropy, np.array(curve.forms["law"]), "ink", None)]
+    better = None if fit.is_broken else better_form(law)
+    if better is not None and better.form in curve.forms:
+        colour = FORMS[better.form].colour or "muted"
+        lines.append(Line(better.form, entropy, np.array(curve.forms[better.form]), colour, _DASHED))
+    return lines
+
+
+def _draw_evaluations(axes: Axes, law: LawFit) -> None:
+    """The evaluations, coloured by step; few with a rim."""
+    _scatter(axes, law, law.reward, size=10.0 if law.n <= _FEW else 4.0)
+
+
+def _draw_residuals(strip: Axes, fit: Fit, law: LawFit) -> None:
+    """The rewards less the law's at the logged entropies, in units of reward."""
+    curve = fit.curve
+    # The law is a straight line over exp(H).
+    expected = np.interp(np.exp(law.entropy), np.exp(curve.entropy), curve.forms["law"])
+    residuals = law.reward - expected
+    strip.axhline(0.0, color=p.colour("ink"), linewidth=0.8, zorder=2)
+    _scatter(strip, law, residuals, size=5.0 if law.n <= _FEW else 3.0)
+    reach = float(np.abs(residuals).max()) or 1.0
+    strip.set_ylim(-1.2 * reach, 1.2 * reach)
+    strip.yaxis.set_major_locator(p.few(2))
+
+
+def _scatter(axes: Axes, law: LawFit, values: FloatArray, *, size: float) -> None:
+    """Values over the logged entropies, coloured by step."""
+    is_few = law.n <= _FEW
+    axes.scatter(
+        law.entropy,
+        values,
+        c=law.step,
+        cmap=_steps(),
+        s=size,
+        linewidths=0.3 if is_few else 0.0,
+        edgecolors=p.colour("ring"),
+        alpha=1.0 if is_few else 0.5,
+        zorder=6 if is_few else 3,
+        rasterized=law.n > p.MOST_VECTOR_POINTS,
+    )
+
+
+def _mark_zero(axes: Axes, law: LawFit, *, with_name: bool) -> None:
+    """The law's reward at H = 0 with its interval, and its numbers at the upper edge, or the lower one."""
+    value = float(law.ceiling)
+    colour = p.colour("blue")
+    low_end, high_end = p.ends(law.ceiling, value)
+    axes.plot(
+        [0.0, 0.0], [low_end, high_end], marker="_", markersize=4, linewidth=1.2, color=colour, zorder=8
+    )
+    axes.plot(
+        [0.0],
+        [value],
+        "s",
+        color=colour,
+        zorder=8,
+        markersize=4.2,
+        markeredgecolor=p.colour("ring"),
+        markeredgewidth=0.6,
+    )
+    if not with_name:
+        return
+    low, high = axes.get_ylim()
+    is_above = 2 * value >= low + high
+    at = 0.95 if is_above else 0.05
+    end = ((high_end if is_above else low_end) - low) / (high - low)
+    across = axes.get_xaxis_transform()
+    axes.plot([0.0, 0.0], [end, at], color=p.colour("muted"), lw=0.5, zorder=3, transform=across)
+    axes.annotate(
+        f"{AT_ZERO}: {numbers.format_interval(law.ceiling)}".replace("-", "−"),
+        (0.0, at),
+        (3.0, 0.0),
+        across,
+        textcoords="offset points",
+        bbox={"facecolor": p.colour("ring"), "alpha": 0.75, "linewidth": 0, "pad": 0.6},
+        va="center",
+        size=7,
+        zorder=9,
+        color=p.colour("ink"),
     )
 
 
@@ -108,254 +231,18 @@ def _step_key(figure: Figure, axes: Axes, law: LawFit) -> None:
     last = numbers.format_step(law.step[-1])
     p.write(figure, width - 0.06, y, last, ha="right")
     shades = _steps()
+    x = width - 0.14 - 0.062 * len(last) - 0.085 * np.arange(5)
     for i, share in enumerate((1.0, 0.75, 0.5, 0.25, 0.0)):
-        x = width - 0.14 - 0.062 * len(last) - 0.085 * i
         p.mark(
             figure,
-            [x],
+            [x[i]],
             y + 0.05,
             color=shades(share),
             marker="o",
             markersize=3.6,
             rasterized=law.n > p.MOST_VECTOR_POINTS,
         )
-    p.write(figure, x - 0.08, y, f"step {numbers.format_step(law.step[0])}", ha="right")
-
-
-class Title(NamedTuple):
-    """The lines of the title of a figure, and their colour."""
-
-    lines: list[str]
-    colour: str
-
-
-def law_title(law: LawFit, width: int = 54) -> Title:
-    """The title of a figure of the law: the word about it, and R².
-
-    Its lines have at most ``width`` letters on the width of a column.
-    """
-    text = f"{law_words(law)} (R² {numbers.format_r_squared(law.r_squared)})"
-    return Title(p.wrapped(text, width), "muted")
-
-
-def draw_on(axes: Axes, part: Entry[Fit] | Fit) -> None:
-    """The same on given axes, which get its limits, its labels and its title; the legend is below them."""
-    fit = answer_of(part)
-    law = fit.lawful()
-    keys = draw_answer(axes, fit, law, lines_of(fit, law))
-    _label(axes, part)
-    root = axes.get_figure(root=True)
-    assert root is not None
-    inches = axes.get_window_extent().width / root.dpi
-    below = axes.transAxes + ScaledTranslation(0.0, -0.5, root.dpi_scale_trans)  # of the ticks and the label
-    _legend(axes, keys, ncols=2, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=below)
-    # A bold letter takes some 5.6 points.
-    title = law_title(law, max(int(72 * inches / 5.6), 20))
-    colour = p.colour(title.colour)
-    axes.set_title("\n".join(title.lines), loc="left", color=colour, fontweight="bold", fontsize=8)
-
-
-def lines_of(fit: Fit, law: LawFit) -> list[Line]:
-    """The level of the reward along the run, and the law; from now to H = 0 also others."""
-    curve = fit.curve
-    ahead = _is_ahead(fit, law)
-    path = Line(
-        entropy=np.array(curve.path_entropy),
-        reward=np.array(curve.path_reward),
-        colour="grey",
-        # Rings have its place in a legend, which has four entries at most.
-        label="" if has(fit.findings, "rests-on-first") else "reward, smoothed",
-        width=1.2,
-    )
-    lines = [path]
-    if ahead.any():
-        averaged = Line(
-            entropy=np.array(curve.entropy)[ahead],
-            reward=np.array(curve.mean)[ahead],
-            colour="blue",
-            label="averaged",
-            width=2.2,
-            order=5,
-        )
-        lines.append(averaged)
-    lines += _forms(fit, law, ahead)
-    for finding in fit.findings:
-        if finding.code == "rests-on-first":
-            is_first = law.step < float(str(finding.values["step"]))
-            off_the_curve = Line(
-                entropy=law.entropy[is_first],
-                reward=law.reward[is_first],
-                colour="warn",
-                label="off the curve of the others",
-                rings=5.5 if law.n <= _FEW else 3.0,
-                order=7,
-            )
-            lines.append(off_the_curve)
-    return lines
-
-
-def _forms(fit: Fit, law: LawFit, ahead: BoolArray) -> Iterator[Line]:
-    """The law along the whole run, and a more probable form, if there is one, at entropies ``ahead``."""
-    curve = fit.curve
-    entropy = np.array(curve.entropy)
-    for form in law.forms:
-        is_law = form.form == "law"
-        drawn = ahead | (entropy >= law.lowest_entropy) if is_law else ahead
-        if form.form not in curve.forms or not drawn.any() or not (is_law or form is law.best):
-            continue
-        yield Line(
-            entropy=entropy[drawn],
-            reward=np.array(curve.forms[form.form])[drawn],
-            colour="ink" if is_law else FORMS[form.form].colour or "muted",
-            label=f"{form.form}, {numbers.p_words(form.probability)}",
-            width=1.1,
-            dashes=None if is_law else _DASHED,
-            order=5 if is_law else 4,
-        )
-
-
-def _is_ahead(fit: Fit, law: LawFit) -> BoolArray:
-    """Which points of the curve are between the entropy now and H = 0; none where that is not drawn."""
-    entropy = np.array(fit.curve.entropy)
-    now = law.entropy_now
-    between = (entropy >= min(now, 0.0)) & (entropy <= max(now, 0.0))
-    return np.asarray(between & draws_zero(fit))
-
-
-def draw_answer(
-    axes: Axes, fit: Fit, law: LawFit, lines: Sequence[Line], *, named: bool = True
-) -> list[Line2D]:
-    """The evaluations, the lines, the reward now and that at H = 0, on axes that hold them.
-
-    The lines that a legend names are returned. Both rewards may be ``named`` in the axes, each in a row of
-    its own: that at H = 0 at the upper edge, or at the lower one where it is low; now on the side without
-    evaluations.
-    """
-    axes.set_xlim(*p.padded(min(law.entropy.min(), 0.0), max(law.entropy.max(), 0.0), 0.035, 0.02))
-    drawn = [_draw(axes, line) for line in lines]
-    near = [line.reward for line in lines]
-    marks = [] if fit.state is None else [("now", law.entropy_now, fit.state.now)]
-    if draws_zero(fit):
-        curve = fit.curve
-        ahead = _is_ahead(fit, law)
-        low = np.array(curve.low)[ahead]
-        high = np.array(curve.high)[ahead]
-        entropy = np.array(curve.entropy)[ahead]
-        axes.fill_between(entropy, low, high, color=p.colour("blue"), alpha=0.3, linewidth=0, zorder=2)
-        near += [low, high]
-        marks.insert(0, (AT_ZERO, 0.0, law.ceiling))
-    _draw_evaluations(axes, law)
-    # Of lines that leave the evaluations far behind only a part is shown.
-    rewards = np.array(p.limits(law.reward, chain.from_iterable(near), 0.6, 0.0, 0.0))
-    ends = chain.from_iterable((estimate.low, estimate.value, estimate.high) for _, _, estimate in marks)
-    axes.set_ylim(*p.limits(rewards, ends, np.inf, 0.13, 0.15))
-    _mark(axes, marks, named=named)
-    return [key for key, line in zip(drawn, lines, strict=True) if line.label]
-
-
-def _draw(axes: Axes, line: Line) -> Line2D:
-    """Draw a line, or rings."""
-    (drawn,) = axes.plot(line.entropy, line.reward, color=p.colour(line.colour), zorder=line.order)
-    drawn.set_label(line.label)
-    if line.rings is not None:
-        drawn.set(
-            linewidth=0,
-            marker="o",
-            markersize=line.rings,
-            markerfacecolor="none",
-            markeredgewidth=line.rings / 6,
-        )
-        return drawn
-    drawn.set_linewidth(line.width)
-    if line.dashes is not None:
-        drawn.set_linestyle((0, line.dashes))
-    elif line.colour == "blue":
-        drawn.set_solid_capstyle("round")
-    return drawn
-
-
-def _draw_evaluations(axes: Axes, law: LawFit) -> None:
-    """The evaluations, coloured by step; few with a rim."""
-    if law.n <= _FEW:
-        axes.scatter(
-            law.entropy,
-            law.reward,
-            c=law.step,
-            cmap=_steps(),
-            s=10.0,
-            linewidths=0.3,
-            edgecolors=p.colour("ring"),
-            zorder=6,
-        )
-        return
-    axes.scatter(
-        law.entropy,
-        law.reward,
-        c=law.step,
-        cmap=_steps(),
-        s=4.0,
-        linewidths=0,
-        alpha=0.5,
-        zorder=3,
-        rasterized=law.n > p.MOST_VECTOR_POINTS,
-    )
-
-
-def _mark(axes: Axes, marks: Sequence[tuple[str, float, Estimate]], *, named: bool) -> None:
-    """The reward at H = 0 and that now with their intervals, and names."""
-    low, high = axes.get_ylim()
-    rows_above = 0
-    rows_below = 0
-    for name, x, estimate in marks:
-        value = float(estimate)
-        is_at_zero = name == AT_ZERO
-        colour = p.colour("blue" if is_at_zero else "ink")
-        bounds = p.ends(estimate, value)
-        axes.plot([x, x], bounds, marker="_", markersize=4, linewidth=1.2, color=colour, zorder=8)
-        axes.plot(
-            [x],
-            [value],
-            "s" if is_at_zero else "D",
-            color=colour,
-            zorder=8,
-            markersize=4.2,
-            markeredgecolor=p.colour("ring"),
-            markeredgewidth=0.6,
-        )
-        if not named:
-            continue
-        # As on the screen and in the tiles of a page.
-        number = numbers.format_interval(estimate) if is_at_zero else numbers.format_number(value)
-        words = f"{name}: {number}" if is_at_zero else f"{number} {name}"
-        words = words.replace("-", "−")
-        is_above = bool(2 * value >= low + high) == is_at_zero
-        end = (bounds[is_above] - low) / (high - low)
-        if is_above:
-            rows_above += 1
-            _name(axes, words, x, end, 1.0 - (0.09 * rows_above - 0.04))
-        else:
-            rows_below += 1
-            _name(axes, words, x, end, 0.09 * rows_below - 0.04)
-
-
-def _name(axes: Axes, words: str, x: float, end: float, at: float) -> None:
-    """Words beside an entropy, and a thin line to them from the ``end`` of an interval; heights as shares."""
-    across = axes.get_xaxis_transform()
-    axes.plot([x, x], [end, at], color=p.colour("muted"), lw=0.5, zorder=3, transform=across)
-    is_left = x < sum(axes.get_xlim()) / 2
-    axes.annotate(
-        words,
-        (x, at),
-        (3.0 if is_left else -3.0, 0),
-        across,
-        textcoords="offset points",
-        bbox={"facecolor": p.colour("ring"), "alpha": 0.75, "linewidth": 0, "pad": 0.6},
-        ha="left" if is_left else "right",
-        va="center",
-        size=7,
-        zorder=9,
-        color=p.colour("ink"),
-    )
+    p.write(figure, float(x[-1]) - 0.08, y, f"step {numbers.format_step(law.step[0])}", ha="right")
 
 
 def _steps() -> LinearSegmentedColormap:

@@ -277,6 +277,35 @@ def wrapped(text: str, letters: int) -> list[str]:
     return textwrap.wrap(shown(text), int(letters * width() / WIDTH))
 
 
+def name_ends(axes: Axes, x: float, named: Sequence[tuple[str, float, str]]) -> None:
+    """Words right of the ends of curves at ``x``: each with the end's height and the name of its colour.
+
+    Those that would lie on one another are moved apart, the first one of ``named`` last.
+    """
+    low, high = axes.get_ylim()
+    root = axes.get_figure(root=True)
+    assert root is not None
+    line = 8.5 / (72 * axes.get_window_extent().height / root.dpi) * (high - low)
+    heights = [min(max(height, low + line / 2), high - line / 2) for _, height, _ in named]
+    order = sorted(range(len(named)), key=lambda i: heights[i])
+    anchor = order.index(0)
+    for above in range(anchor + 1, len(order)):
+        heights[order[above]] = max(heights[order[above]], heights[order[above - 1]] + line)
+    for below in range(anchor - 1, -1, -1):
+        heights[order[below]] = min(heights[order[below]], heights[order[below + 1]] - line)
+    for (text, _, name), height in zip(named, heights, strict=True):
+        axes.annotate(
+            shown(text),
+            (x, height),
+            (3.0, 0.0),
+            textcoords="offset points",
+            va="center",
+            size=7,
+            color=colour(name, words=True),
+            zorder=8,
+        )
+
+
 def ends(estimate: Estimate, value: float) -> tuple[float, float]:
     """The ends of an interval; the value for an end that is not known."""
     low, high = estimate.low, estimate.high

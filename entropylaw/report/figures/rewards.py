@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from entropylaw.documents.document import Entry
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.forecast import draw_entropy, draw_reward
-from entropylaw.report.figures.law import draw_answer, lines_of
+from entropylaw.report.figures.law import draw_law
 from entropylaw.results.fit import Fit
 
 _HEIGHT = 0.62
@@ -25,37 +25,39 @@ def rewards_figure(entries: Sequence[Entry[Fit]]) -> Figure:
     """The rewards over the steps with their forecasts, and every entropy that they have."""
     pairs = _fitted(entries)
     entropies = {entry.columns["entropy"].column: fit for entry, fit in pairs if fit.law is not None}
+    limits: list[tuple[float, float]] = []
     with _panels(len(pairs) + len(entropies)) as (figure, panels):
         for axes, (entry, fit) in zip(panels, pairs, strict=False):
             draw_reward(axes, fit)
+            limits.append(axes.get_xlim())
             _title(axes, entry.reward)
         for axes, (column, fit) in zip(panels[len(pairs) :], entropies.items(), strict=True):
             draw_entropy(axes, fit, fit.lawful())
+            limits.append(axes.get_xlim())
             _title(axes, f"{column} (nats)")
-        _hold_all(panels, 0.025, 0.025)
+        panels[-1].set_xlim(*_union(limits))
     return figure
 
 
 def curves_figure(entries: Sequence[Entry[Fit]]) -> Figure:
-    """The rewards against the entropy, with the averaged curves."""
+    """The rewards against the entropy, with the law of each."""
     pairs = [(entry, fit) for entry, fit in _fitted(entries) if fit.law is not None]
     if not pairs:
         raise ValueError("no reward has a law")
+    limits: list[tuple[float, float]] = []
     with _panels(len(pairs)) as (figure, panels):
         for axes, (entry, fit) in zip(panels, pairs, strict=True):
-            law = fit.lawful()
-            averaged = [line for line in lines_of(fit, law) if line.colour in ("grey", "blue")]
-            draw_answer(axes, fit, law, averaged, named=False)
+            draw_law(axes, fit, fit.lawful(), with_names=False)
+            limits.append(axes.get_xlim())
             _title(axes, entry.reward)
         panels[-1].set_xlabel("entropy H (nats per token)", labelpad=2)
-        _hold_all(panels, 0.035, 0.02)
+        panels[-1].set_xlim(*_union(limits))
     return figure
 
 
-def _hold_all(panels: Sequence[Axes], left: float, right: float) -> None:
-    """The one axis of all panels holds what is drawn in each, with these shares of its length beside it."""
-    low, high = zip(*(axes.dataLim.intervalx for axes in panels), strict=True)
-    panels[-1].set_xlim(*p.padded(min(low), max(high), left, right))
+def _union(limits: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The limits of an axis that holds those of all panels."""
+    return min(low for low, _ in limits), max(high for _, high in limits)
 
 
 def _fitted(entries: Sequence[Entry[Fit]]) -> list[tuple[Entry[Fit], Fit]]:
