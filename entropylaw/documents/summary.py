@@ -91,18 +91,10 @@ class RunRow(Struct, frozen=True, kw_only=True):
 
 
 class Series(Struct, frozen=True, kw_only=True):
-    """The lines of reward and entropy: means of neighbouring evaluations, and of their steps.
-
-    ``entropy_ends`` and ``reward_ends`` are the first and the last evaluation as logged. A run without an
-    entropy has no line of it.
-    """
+    """The line of the reward: means of neighbouring evaluations, and of their steps."""
 
     step: tuple[float, ...]
     reward: tuple[float, ...]
-    reward_ends: tuple[float, float]
-    entropy_step: tuple[float, ...] = ()
-    entropy: tuple[float, ...] = ()
-    entropy_ends: tuple[float, float] | None = None
 
 
 class RunSummary(RunRow, frozen=True, kw_only=True):
@@ -124,7 +116,7 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
     cautions
         Their number.
     series
-        Of an index: the lines of reward and entropy; None where there is no fit.
+        Of an index: the line of the reward; None where there is no fit.
     headline, no_phases, phases_words
         Of an index, in words: why the law does not hold, or why the run was refused; why there are no phases,
         or what they say.

@@ -121,26 +121,27 @@ class Table(Struct, frozen=True):
 
 
 class Trace(Struct, frozen=True):
-    """A series in a row of :class:`RunsTable`, drawn as a line; ``ends`` has its first and its last value."""
+    """The line of a series in a row of :class:`RunsTable`.
 
-    name: str
-    title: str
-    ends: str
+    ``fan`` has the step, the lower end, the value and the upper end of what is ahead, from the last step on;
+    ``lost_since`` is the step since which a broken run is broken.
+    """
+
     steps: Sequence[float]
     values: Sequence[float]
+    fan: Sequence[tuple[float, float, float, float]] = ()
+    lost_since: float | None = None
 
 
 class RunsTable(Table, frozen=True, kw_only=True):
-    """Runs on a page under a ``badge``, their state, a ``title`` and a ``note``, folded away unless ``open``.
+    """Runs on a page by their ``states``, rows of one state together.
 
-    ``links`` are the addresses of their pages. A cell may also be a :class:`Trace`, or a list of verdicts,
-    whose sentences are shown on request.
+    ``about`` has the numbers that a row shows under the pointer, and ``links`` the addresses of the pages. A
+    cell may also be a :class:`Trace`, or None where nothing is said.
     """
 
-    badge: str
-    title: str
-    note: str
-    open: bool
+    states: Sequence[str]
+    about: Sequence[str]
     links: Sequence[str]
 
 

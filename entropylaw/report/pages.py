@@ -27,7 +27,7 @@ from entropylaw.results.columns import is_comparable
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.version import __version__
 
-ORDERS = {"name": "name", "forecast": "forecast", "ceiling": "at H = 0"}
+ORDERS = {"name": "name", "forecast": "forecast"}
 """Column by which the rows of an index can be ordered → how it is named."""
 
 
@@ -79,10 +79,11 @@ class _Page:
     following: Neighbour | None = None
     kicker: str = ""
     about: str = ""
+    counts: Sequence[tuple[str, int]] = ()
     summary: Sequence[str] = ()
     warnings: Sequence[str] = ()
     orders: Mapping[str, str] = field(default_factory=dict)
-    groups: str = ""
+    table: str = ""
     reading: str = ""
     rewards: Sequence[_Reward] = ()
     inputs: str = ""
@@ -165,8 +166,8 @@ def run_page(
     page = _Page(
         title=f"{title} — Entropy law report",
         heading=name,
-        body=fragment([heading, *blocks], figures, links, prefix=prefix),
-        inputs=fragment(inputs, {}, prefix=prefix),
+        body=fragment([heading, *blocks], figures, links, prefix=prefix, folded=True),
+        inputs=fragment(inputs, {}, prefix=prefix, folded=True),
         rewards=[_folded(reward) for reward in rewards],
         section=section,
         home=home,
@@ -188,7 +189,7 @@ def _folded(reward: Drawn) -> _Reward:
         name=entry.reward,
         verdict=words.state_cell(entry),
         about=words.why(entry.refusal) if entry.result is None else words.headline(entry.result),
-        body=fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section)),
+        body=fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section), folded=True),
     )
 
 
@@ -272,22 +273,22 @@ def index_page(
     named = by_name(rows)
     blocks = describe(across) if across is not None else []
     count = runs.counted_rows(named)
-    summary = list(runs.overall(named))
-    rewards = run_table.reward_words(named)
-    if rewards:
-        summary.append(f"The reward is {rewards}.")
-    for note in words.stop_notes(named, lambda row: row.name):
-        summary.append(words.capital(f"{note.label}: {note.text}."))
+    reward = run_table.reward_words(named)
+    about = [f"reward: {reward}" if reward else "", runs.levels(named)]
+    summary = [
+        words.capital(f"{note.label}: {note.text}.") for note in words.stop_notes(named, lambda row: row.name)
+    ]
     page = _Page(
         title=f"Entropy law report: {count}",
         heading=count,
         body=_with_figures(blocks),
         kicker="Entropy law report",
-        about=runs.levels(named),
+        about=" · ".join(filter(None, about)),
+        counts=index.counts(named),
         summary=summary,
         warnings=warnings,
         orders=_orders_of(named),
-        groups=fragment(index.groups(named, address), {}),
+        table=fragment([index.table(named, address)], {}) if named else "",
         reading=index.READING if named else "",
         skipped=skipped,
         files=files or {},

@@ -1,4 +1,4 @@
-"""The blocks of an index: the runs by state, from rows alone."""
+"""The blocks of an index: one table of the runs by state, from rows alone."""
 
 from __future__ import annotations
 
@@ -7,119 +7,123 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from entropylaw.documents.summary import RunSummary
-from entropylaw.report.blocks import INDEX, Block, Column, RunsTable, Trace, Verdict, columns, table_of
+from entropylaw.report import words
+from entropylaw.report.blocks import Column, RunsTable, Trace, columns, table_of
 from entropylaw.report.describe import run_table, runs
-from entropylaw.report.numbers import MISSING, format_number, format_step
+from entropylaw.report.numbers import (
+    MISSING,
+    format_estimate,
+    format_interval,
+    format_number,
+    format_r_squared,
+    format_step,
+)
+from entropylaw.results import Estimate
 from entropylaw.results.state import WORDS
-
-FEW = 20
-"""Runs up to which every group of an index is open."""
 
 BROKEN = "broken"
 """The state of a run of which nothing is said but that."""
 
 REFUSED = "refused"
-"""The group of the runs that could not be fitted."""
+"""What stands for the state of a run that could not be fitted."""
 
 NO_STATE = "no state"
-"""That of the runs with too few evaluations for one."""
+"""That of a run with too few evaluations for one."""
 
-GROUPS = (*WORDS, NO_STATE, REFUSED)
+ORDER = (*WORDS, NO_STATE, REFUSED)
 
-
-def groups(rows: Sequence[RunSummary], address: Callable[[str], str]) -> list[Block]:
-    """The runs by state, the broken first, with links to the ``address`` of each page.
-
-    Flat and refused ones are folded away where others are not, in an index of many.
-    """
-    groups: dict[str, list[RunSummary]] = {name: [] for name in GROUPS}
-    for row in rows:
-        groups[REFUSED if not row.fitted else row.state or NO_STATE].append(row)
-    heads = run_table.overview([row for row in rows if row.fitted], Column("run", shown_in=())).columns
-    folded = ("flat", REFUSED)
-    all_open = len(rows) <= FEW or not any(groups[name] for name in GROUPS if name not in folded)
-    tables: list[Block] = []
-    for name, members in groups.items():
-        if not members:
-            continue
-        group = RunsTable(
-            *(_reasons(members) if name == REFUSED else _cells(members, heads)),
-            badge=name,
-            title=runs.counted_rows(members),
-            note=_counts(members),
-            open=all_open or name not in folded,
-            links=[address(row.slug) for row in members],
-        )
-        tables.append(group)
-    return tables
-
-
-def _counts(rows: Sequence[RunSummary]) -> str:
-    """The number of runs by the word about the law, or by the reason of a refusal, the commonest first."""
-    if rows[0].state == BROKEN:
-        return ""
-    counts = Counter(row.refusal or row.law for row in rows)
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    text = ", ".join(f"{number} {name}" for name, number in ordered)
-    return f"law: {text}" if rows[0].fitted else text
-
-
-def _reasons(rows: Sequence[RunSummary]) -> tuple[Sequence[Column], list[list[Any]]]:
-    """The columns and the rows of refused runs, which have their reason alone."""
-    cells: list[list[Any]] = []
-    for row in rows:
-        why = Verdict(str(row.refusal), row.headline, None)
-        cells.append([row.shown, [why], row.headline])
-    return [*columns("run", "why", "reason")], cells
-
-
-def _cells(rows: Sequence[RunSummary], heads: Sequence[Column]) -> tuple[Sequence[Column], list[list[Any]]]:
-    """The columns and the rows of the runs of one group, from the ``heads`` of the table of all runs.
-
-    Of a broken run only what was is shown: no forecast, and no law.
-    """
-    left_out = ("forecast", "p_gain", "ceiling") if rows[0].state == BROKEN else ()
-    numbers = [head for head in heads if INDEX in head.shown_in and head.key not in left_out]
-    cells: list[list[Any]] = []
-    for row, values in zip(rows, table_of(numbers, rows).rows, strict=True):
-        assert row.series is not None
-        series = row.series
-        percent = " %" if row.unit == "percent" else ""
-        reward = _trace("reward", series.step, series.reward, series.reward_ends, digits=3, unit=percent)
-        entropy: Any = MISSING
-        if series.entropy_ends is not None:
-            entropy = _trace(
-                "entropy", series.entropy_step, series.entropy, series.entropy_ends, digits=2, unit=" nats"
-            )
-        law = [] if left_out else [[Verdict(row.law, row.why or row.law, None)]]
-        known = [MISSING if value is None else value for value in values]
-        cells.append([row.shown, reward, entropy, *known, *law])
-    law_head = [] if left_out else [Column("law", "law")]
-    return [*columns("run", "reward", "entropy"), *numbers, *law_head], cells
-
-
-def _trace(
-    name: str,
-    steps: Sequence[float],
-    values: Sequence[float],
-    ends: tuple[float, float],
-    *,
-    digits: int,
-    unit: str,
-) -> Trace:
-    """The line of a series, with its first and its last value as logged."""
-    start, end_text = (format_number(end, digits) for end in ends)
-    title = (
-        f"{name} from {start} to {end_text}{unit}, steps {format_step(steps[0])} to {format_step(steps[-1])}"
-    )
-    return Trace(name, title, f"{start} → {end_text}{unit}", steps, values)
-
+SHOWN = ("measured", "now", "forecast", "keep")
+"""The columns of the table of runs that an index has, beside the line of the reward, the state and the law."""
 
 READING = (
-    "Runs are ordered by state, the broken first. The reward at H = 0 is that of the law, "
-    "b − a, whatever is said of the law; nothing is said of a broken run but that it is broken. "
-    "A line of reward or entropy runs between its own least and largest value; with more than "
-    f"{runs.MOST_POINTS} evaluations, each point is the mean of neighbours. In an order by a number the "
-    "largest is first. The forecast is of the reward after half as many steps again."
+    "The curve is the reward between its own least and largest value; with more than "
+    f"{runs.MOST_POINTS} evaluations each point is the mean of neighbours. It goes on with the forecast and "
+    "its interval; of a broken run what is lost is red. The pointer shows the numbers of a row."
 )
 """How the rows are read."""
+
+
+def state_of(row: RunSummary) -> str:
+    """The state of a row; that it has none, or was refused."""
+    return row.state or NO_STATE if row.fitted else REFUSED
+
+
+def counts(rows: Sequence[RunSummary]) -> list[tuple[str, int]]:
+    """Each state that some rows have, with their number, the broken first."""
+    counted = Counter(map(state_of, rows))
+    return [(state, counted[state]) for state in ORDER if counted[state]]
+
+
+def table(rows: Sequence[RunSummary], address: Callable[[str], str]) -> RunsTable:
+    """The runs by state, in a state in the order given, with links to the ``address`` of each page."""
+    ordered = sorted(rows, key=lambda row: ORDER.index(state_of(row)))
+    fitted = [row for row in ordered if row.fitted]
+    known = run_table.overview(fitted, Column("run", shown_in=())).columns
+    heads = [head for head in known if head.key in SHOWN]
+    numbers = table_of(heads, ordered).rows
+    cells = [_cells(row, values) for row, values in zip(ordered, numbers, strict=True)]
+    return RunsTable(
+        [*columns("run", "curve", "state"), *heads, Column("law", "law")],
+        cells,
+        states=[state_of(row) for row in ordered],
+        about=[_about(row) for row in ordered],
+        links=[address(row.slug) for row in ordered],
+    )
+
+
+def _cells(row: RunSummary, values: Sequence[Any]) -> list[Any]:
+    """The cells of a run; of a broken one its line and its state, of a refused one the reason."""
+    state = state_of(row)
+    if state == REFUSED:
+        return [row.shown, None, state, *[None] * len(values), row.headline]
+    if state == BROKEN:
+        return [row.shown, _trace(row), state, *[None] * (len(values) + 1)]
+    known = [MISSING if value is None else value for value in values]
+    return [row.shown, _trace(row), state, *known, "no law" if row.law == "none" else row.law]
+
+
+def _trace(row: RunSummary) -> Trace:
+    """The line of the reward with the forecast, or from where on it is lost."""
+    assert row.series is not None
+    steps = row.series.step
+    trace = Trace(steps, row.series.reward)
+    if row.state == BROKEN:
+        return Trace(steps, row.series.reward, lost_since=row.since)
+    ahead = row.forecast
+    if ahead is None or row.now is None or row.forecast_step is None:
+        return trace
+    now = float(row.now)
+    low = float(ahead) if ahead.low is None else ahead.low
+    high = float(ahead) if ahead.high is None else ahead.high
+    fan = ((float(row.last_step or steps[-1]), now, now, now), (row.forecast_step, low, float(ahead), high))
+    return Trace(steps, row.series.reward, fan=fan)
+
+
+def _about(row: RunSummary) -> str:
+    """The numbers of a run, for the pointer."""
+    if not row.fitted:
+        return row.headline
+    if row.state == BROKEN:
+        return f"broken since step {format_step(row.since)}"
+    first, last = format_step(row.first_step), format_step(row.last_step)
+    parts = [f"{row.evaluations} evaluations of steps {first}–{last}"]
+    if row.gained is not None:
+        parts.append(f"{_signed(row.gained)} since the start")
+    if row.p_gain is not None and row.gain is not None:
+        parts.append(f"a gain of {row.gain:.3g} or more {words.in_such_runs(row.p_gain)}")
+    if row.keep_level is not None:
+        parts.append(f"{format_number(row.keep_level)} at the step to keep")
+    if row.why is not None:
+        parts.append(f"law {row.law}: {row.why}")
+    if row.r_squared is not None:
+        parts.append(f"R² {format_r_squared(row.r_squared)}")
+    if row.ceiling is not None and row.ceiling.value is not None:
+        parts.append(f"at H = 0 {format_interval(row.ceiling)}")
+    return "; ".join(parts)
+
+
+def _signed(estimate: Estimate) -> str:
+    """A change with its sign and its interval."""
+    text = format_estimate(estimate)
+    sign = "+" if (estimate.value or 0.0) >= 0 else ""
+    return f"{sign}{text.value} {text.interval}".rstrip()

@@ -224,31 +224,14 @@ def index_row(report: RunReport, slug: str) -> RunSummary:
     summary = replace(summary_of(report), slug=slug, headline=words.why(report.fit.refusal))
     fit = report.fit.result
     if fit is not None:
-        summary = replace(summary, headline=words.headline(fit), series=_series(fit))
+        step, _, reward = fit.evaluations
+        series = Series(step=_block_means(step), reward=_block_means(reward))
+        summary = replace(summary, headline=words.headline(fit), series=series)
     if report.phases is None:
         return replace(summary, no_phases=NO_CURVES)
     if report.phases.result is None:
         return replace(summary, no_phases=words.why(report.phases.refusal))
     return replace(summary, phases_words=phases.headline(report.phases))
-
-
-def _series(fit: Fit) -> Series:
-    """The lines of reward and entropy over the steps."""
-    step, _, reward = fit.evaluations
-    series = Series(
-        step=_block_means(step),
-        reward=_block_means(reward),
-        reward_ends=(float(reward[0]), float(reward[-1])),
-    )
-    law = fit.law
-    if law is None:
-        return series
-    return replace(
-        series,
-        entropy_step=_block_means(law.step),
-        entropy=_block_means(law.entropy),
-        entropy_ends=(float(law.entropy[0]), float(law.entropy[-1])),
-    )
 
 
 def _block_means(values: FloatArray) -> tuple[float, ...]:

@@ -83,7 +83,7 @@ def is_overlay(result: ArmComparison) -> bool:
 
 
 def _law_caption(part: Entry[Fit] | Fit) -> str:
-    """What is drawn of a law: the evaluations, the law, the better curve, the average, the reward at H = 0."""
+    """What is drawn of a law: evaluations, the law, a better curve, the average, the reward at H = 0."""
     fit = answer_of(part)
     law = fit.lawful()
     text = f"{reward_label(part).capitalize()} against entropy; points are evaluations, coloured by step. "

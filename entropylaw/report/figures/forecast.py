@@ -169,11 +169,12 @@ def _mark_kept(axes: Axes, step: float, level: float, steps: FloatArray, rewards
 
 
 def _mark_lost(axes: Axes, state: State) -> None:
-    """The stretch without its reward, with what is lost."""
+    """The stretch without its reward; where there is none at all, the title says it."""
     axes.axvspan(state.since, axes.get_xlim()[1], color=p.colour("warn"), alpha=0.1, linewidth=0, zorder=1)
-    text = "lost" if state.lost is not None else "no reward"
+    if state.lost is None:
+        return
     axes.annotate(
-        text,
+        "lost",
         (state.since, 0.5),
         (4.0, 0.0),
         axes.get_xaxis_transform(),

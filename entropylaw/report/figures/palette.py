@@ -74,10 +74,6 @@ ARM_COLOURS = ("ink", "blue", "vermilion", "green")
 LINE = 0.135
 """Inches from one small line of text in a figure to the next."""
 
-TITLE = "figure-title"
-"""Id of a figure's title in an SVG file."""
-
-_TITLE = re.compile(rf'<g id="{TITLE}">\n((?:<g .*?</g>\n?)+)</g>\n?', re.DOTALL)
 _GLYPH = re.compile(r'<path id="(DejaVuSans[\w-]*)"[^>]*/>')
 _REFERENCE = re.compile(r'href="#([^"]*)"|url\(#([^)]*)\)')
 
@@ -130,13 +126,11 @@ def inline(
     """The output of :func:`minify` as an element of a page: unique ids, a title for screen readers.
 
     The shapes of letters are left out; :func:`glyphs` gives them once for the whole page, with the same
-    ``letters`` before their ids. So is the figure's own title: it is a verdict, which the page gives in
-    words. Colours ``follow`` the page's custom properties (:func:`css`), or are ours where it has none.
+    ``letters`` before their ids. Colours ``follow`` the page's custom properties (:func:`css`), or are ours
+    where it has none.
     """
     body = _GLYPH.sub("", re.sub(r"(?s)<defs>\s*<style.*?</style>\s*</defs>\s*", "", svg))
     body = re.sub(r"<defs>\s*</defs>\s*", "", body)
-    lines = sum(found[1].count("<g ") for found in _TITLE.finditer(body))
-    body = _TITLE.sub("", body)
     used = dict.fromkeys(a or b for a, b in _REFERENCE.findall(body))
     names = {name: f"{prefix}-{i}" for i, name in enumerate(used)}
 
@@ -157,8 +151,7 @@ def inline(
     head, _, body = body.partition(">")
     view = ""
     if size := re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', head):
-        cut = round(72 * LINE * lines, 2)
-        view = f'viewBox="0 {cut:g} {size[1]} {float(size[2]) - cut:.2f}"'
+        view = f'viewBox="0 0 {size[1]} {size[2]}"'
     about = f'<title id="{prefix}-title">{escape(title)}</title>\n<desc id="{prefix}-desc">'
     label = f'role="img" aria-labelledby="{prefix}-title {prefix}-desc"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {view} {label}>'

@@ -27,7 +27,7 @@ from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from entropylaw.arrays import FloatArray
-from entropylaw.report.figures.palette import LINE, PALETTE, TITLE, minify
+from entropylaw.report.figures.palette import LINE, PALETTE, minify
 from entropylaw.results import Estimate
 
 Kind = Literal["svg", "png", "pdf"]
@@ -182,7 +182,6 @@ def panels(
             color=colour(title_colour),
             weight="bold",
             size=7.5,
-            gid=TITLE,
         )
         for i, (name, text, looks) in enumerate(keys):
             y = 0.06 + LINE * (len(title) + i)

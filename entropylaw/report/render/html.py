@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
@@ -13,12 +14,15 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from entropylaw.escaping import one_line
+from entropylaw.escaping import counted, one_line
 from entropylaw.report import numbers
 from entropylaw.report.blocks import Answers, Block, Figure, Heading, Note, Notes, Trace, Verdict
 from entropylaw.report.figures import NAMED, palette
 from entropylaw.report.figures.palette import glyphs, inline
 from entropylaw.results import Estimate
+
+FORMULA = "R = b − a·exp(H)"
+"""The label of the answer with the coefficients of the law."""
 
 # Label of a note → the kind of group that it is in; notes with other labels are a list of facts.
 _KIND_BY_LABEL = {
@@ -38,6 +42,7 @@ def fragment(
     prefix: str = "",
     follow: bool = True,
     frame: str = "",
+    folded: bool = False,
 ) -> Markup:
     """The blocks as sections.
 
@@ -56,6 +61,8 @@ def fragment(
         Whether the figures take the colours of the page.
     frame
         The attributes of an element around a figure where there is no style sheet.
+    folded
+        Whether the sections are folded away.
     """
     title = next((one_line(block.text) for block in blocks if isinstance(block, Heading)), "")
     # The figures of a page share the shapes of their letters, by ids. Those of an output in a notebook are
@@ -88,6 +95,7 @@ def fragment(
             links=links or {},
             prefix=prefix,
             frame=Markup(frame),
+            folded=folded,
         )
     )
     shapes = glyphs([figures[name] for name in svgs], letters, hidden) if svgs else ""
@@ -95,9 +103,10 @@ def fragment(
 
 
 class _Section(NamedTuple):
-    """A part of a result: its heading, its figures, and its other blocks in order."""
+    """A part of a result: its heading, what it says in short, its figures, and its other blocks in order."""
 
     heading: Heading | None
+    about: str
     figures: list[Block]
     blocks: list[Block]
 
@@ -107,14 +116,18 @@ def _sections_of(
 ) -> list[_Section]:
     """The parts of a result; the blocks before the first heading of a part are a section without one.
 
-    The heading of the result itself is above them on the page. A figure that can be neither shown nor linked
-    is left out.
+    The heading of the result itself is above them on the page. Of the answers about a run, those about the
+    law stand with the section of the law. A figure that can be neither shown nor linked is left out.
     """
-    sections = [_Section(None, [], [])]
+    sections = [_Section(None, "", [], [])]
+    of_law = ""
     for block in blocks:
         match block:
             case Heading(level=3):
-                sections.append(_Section(block, [], []))
+                sections.append(_Section(block, of_law if block.name == "law" else "", [], []))
+            case Answers():
+                of_run, of_law = _split(block)
+                sections[-1].blocks.append(of_run)
             case Figure() if block.name in svgs or links.get(block.name):
                 sections[-1].figures.append(block)
             case Heading() | Figure():
@@ -122,6 +135,15 @@ def _sections_of(
             case _:
                 sections[-1].blocks.append(block)
     return sections
+
+
+def _split(block: Answers) -> tuple[Answers, str]:
+    """The answers about the run, and those about the law, which are the last ones, as a text."""
+    is_of_law = [note.label in ("law", FORMULA) for note in block.notes]
+    first = is_of_law.index(True) if True in is_of_law else len(is_of_law)
+    texts = [note.text for note in block.notes[first:]]
+    # The word is said before the numbers.
+    return Answers(block.notes[:first]), "; ".join(reversed(texts))
 
 
 @lru_cache
@@ -142,6 +164,7 @@ def environment() -> Environment:
         "sparkline": sparkline,
         "typeset": typeset,
         "one_line": one_line,
+        "notes_counted": notes_counted,
         "kind": lambda block: type(block).__name__,
         "by_kind": by_kind,
         "caption": lambda block: NAMED[block.name].caption(block.part),
@@ -149,6 +172,7 @@ def environment() -> Environment:
     templates.tests |= {
         # Verdict, answers and the table of all runs are above the figures of their section.
         "opening": lambda block: isinstance(block, Verdict | Answers) or getattr(block, "overview", False),
+        "answers": lambda block: isinstance(block, Answers),
         "estimate": lambda value: isinstance(value, Estimate),
     }
     templates.globals["colours"] = Markup(palette.css())
@@ -159,6 +183,12 @@ def environment() -> Environment:
     return templates
 
 
+def notes_counted(blocks: Sequence[Block]) -> str:
+    """The notes of some blocks by their labels: ``1 caution, 2 notes``."""
+    labels = Counter(note.label for block in blocks if isinstance(block, Notes) for note in block.notes)
+    return ", ".join(counted(number, label) for label, number in labels.items())
+
+
 def by_kind(block: Notes) -> list[tuple[str, list[Note]]]:
     """Groups of notes: checks, lists of labelled facts, paragraphs."""
     sentences = (note for note in block.notes if note.text)
@@ -167,23 +197,49 @@ def by_kind(block: Notes) -> list[tuple[str, list[Note]]]:
 
 
 def sparkline(trace: Trace) -> Markup:
-    """A series between its own least and largest value, as a line with a dot at its end.
+    """A series as a line, with the fan of what is ahead behind it, in a box of 120 × 24 with a rim of 2.
 
-    The template draws it in a box of 100 × 22, of which it leaves a rim of 2 for the dot.
+    The box holds the series; of a fan that goes far beyond it only a part is shown.
     """
     first_step = trace.steps[0]
+    last_step = max([trace.steps[-1], *(step for step, *_ in trace.fan)])
+    if trace.lost_since is not None:
+        # There may be no reward after that step.
+        last_step = max(last_step, trace.lost_since + 0.1 * (last_step - first_step))
     low = min(trace.values)
-    # A series of one step or of one value has no range.
-    across = 96.0 / ((trace.steps[-1] - first_step) or 1.0)
-    up = 18.0 / ((max(trace.values) - low) or 1.0)
-    points = [
-        (f"{2 + (step - first_step) * across:.1f}", f"{20 - (value - low) * up:.1f}")
-        for step, value in zip(trace.steps, trace.values, strict=True)
+    high = max(trace.values)
+    reach = FARTHEST * ((high - low) or abs(high) or 1.0)
+    fan = [
+        (step, *(min(max(value, low - reach), high + reach) for value in values))
+        for step, *values in trace.fan
     ]
-    x, y = points[-1]
-    # Each number has one decimal, which is left out where it is 0.
-    path = " ".join(f"{x},{y}" for x, y in points).replace(".0", "")
-    return Markup(f'<polyline points="{path}"/><circle cx="{x}" cy="{y}" r="2.4"/>')
+    low = min([low, *(bottom for _, bottom, _, _ in fan)])
+    high = max([high, *(top for _, _, _, top in fan)])
+    # A series of one step or of one value has no range.
+    across = 116.0 / ((last_step - first_step) or 1.0)
+    up = 20.0 / ((high - low) or 1.0)
+
+    def point(step: float, value: float) -> str:
+        """A point of the box; each number has one decimal, which is left out where it is 0."""
+        x = f"{2 + (step - first_step) * across:.1f}".removesuffix(".0")
+        y = f"{22 - (value - low) * up:.1f}".removesuffix(".0")
+        return f"{x},{y}"
+
+    drawn = ""
+    if trace.lost_since is not None:
+        left = 2 + max(trace.lost_since - first_step, 0.0) * across
+        drawn += f'<rect class="lost" x="{left:.1f}" y="0" width="{120 - left:.1f}" height="24"/>'
+    if fan:
+        upper = [point(step, top) for step, _, _, top in fan]
+        lower = [point(step, bottom) for step, bottom, _, _ in reversed(fan)]
+        middle = " ".join(point(step, value) for step, _, value, _ in fan)
+        drawn += f'<polygon points="{" ".join([*upper, *lower])}"/><polyline class="next" points="{middle}"/>'
+    path = " ".join(point(step, value) for step, value in zip(trace.steps, trace.values, strict=True))
+    return Markup(f'{drawn}<polyline points="{path}"/>')
+
+
+FARTHEST = 0.75
+"""Most of the range of a series that its fan may lie beyond it in a sparkline."""
 
 
 def typeset(text: str) -> str:
