@@ -220,7 +220,7 @@ def curve(fit: Fit) -> Curve:
     reads, lowest = law.reads, float(law.entropy.min())
     # As many points below the entropy now as for the run.
     ends = lowest if fit.is_broken else min(0.0, lowest), law.entropy_now, float(law.entropy.max())
-    at, chance = np.union1d(*(np.linspace(*pair, 21) for pair in pairwise(ends))), tails(fit.level)
+    at, chance = np.union1d(*(np.linspace(*pair, 13) for pair in pairwise(ends))), tails(fit.level)
     bands = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged)])
     drawn = [form.form for form in law.forms if FORMS[form.form].colour or form.form == "law"]
     # The law with the coefficients that are printed, which no prior of its slope bounds.

@@ -33,7 +33,7 @@ NO_STATE = "no state"
 ORDER = (*WORDS, NO_STATE, REFUSED)
 
 SHOWN = ("measured", "now", "forecast", "keep")
-"""The columns of the table of runs that an index has, beside the line of the reward, the state and the law."""
+"""The columns of the table of runs that an index has, beside the curve, the state and the law."""
 
 READING = (
     "The curve is the reward between its own least and largest value; with more than "

@@ -26,30 +26,30 @@ MOST_LINES = 60
 
 
 def phase_figure(run: Entry[PhaseFit]) -> Figure:
-    """The curves with their bands; a strip per curve says what it does, and when. The verdict is the title.
+    """The curves with their bands; a strip per curve, in its colour, says what it does, and when.
 
     Raises ValueError: the run has no phases.
     """
     if run.result is None:
         raise ValueError("a run without phases has no figure")
     curves = run.result.curves
-    title = p.wrapped(words.headline(run) + words.cautions_counted(run), 50)
-    keys = [(COLOURS[curve.name], words.NAMES[curve.name], [{"linewidth": 1.3}]) for curve in curves]
+    title = p.wrapped(run.result.answer + words.cautions_counted(run), 50)
     with p.panels(
-        [1.9] + [0.2] * len(curves),
+        [1.9, 0.27 * len(curves)],
         title=title,
         title_colour="ink",
-        keys=keys,
         left=0.56,
         right=0.1,
         gap=0.07,
-    ) as (figure, (axes, *strips)):
+    ) as (figure, (axes, strips)):
         _curves(axes, curves)
         axes.set_ylabel("entropy (nats)")
-        for below, curve in zip(strips, curves, strict=True):
-            _strip(below, curve)
-        below.tick_params(bottom=True)
-        below.set_xlabel("step", labelpad=2)
+        strips.grid(visible=False)
+        strips.spines["left"].set_visible(False)
+        strips.set(yticks=[], ylim=(len(curves) - 0.5, -0.5))
+        for row, curve in enumerate(curves):
+            _strip(strips, row, curve)
+        strips.set_xlabel("step", labelpad=2)
     return figure
 
 
@@ -93,46 +93,36 @@ def _curves(axes: Axes, curves: tuple[CurvePhases, ...]) -> None:
     axes.set_ylim(*p.limits(np.concatenate(entropies), (), 0.0, 0.02, 0.06))
 
 
-def _strip(axes: Axes, curve: CurvePhases) -> None:
-    """The onset or the step of settling with its interval, eruptions, and what the curve does."""
+def _strip(axes: Axes, row: int, curve: CurvePhases) -> None:
+    """In a row: the onset or the step of settling with its interval, eruptions, and what the curve does."""
     name = COLOURS[curve.name]
     colour = p.colour(name)
     words_colour = p.colour(name, words=True)
-    axes.grid(visible=False)
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(bottom=False)
-    axes.set(yticks=[], ylim=(0.0, 1.0))
-    axes.text(
-        -0.01,
-        0.5,
-        _SHORT.get(curve.name, curve.name),
-        ha="right",
-        va="center",
-        color=words_colour,
-        transform=axes.transAxes,
-    )
+    across = axes.get_yaxis_transform()
+    short_name = _SHORT.get(curve.name, curve.name)
+    axes.text(-0.01, row, short_name, ha="right", va="center", color=words_colour, transform=across)
     for eruption in curve.eruptions or ():
-        axes.plot(eruption.step, 0.5, color=colour, marker="^", markersize=4.5)
+        axes.plot(eruption.step, row, color=colour, marker="^", markersize=4.5)
     middle = 0.0
     text = curve.verdict
     for estimate, marker in ((curve.onset, "o"), (curve.settled, "|")):
         if estimate is not None:
             middle = float(estimate)
             ends = np.array([estimate.low, estimate.high], dtype=float)
-            axes.plot(ends, [0.5, 0.5], color=colour, linewidth=2.0, solid_capstyle="butt")
-            axes.plot(middle, 0.5, color=colour, marker=marker, markersize=3.5)
+            axes.plot(ends, [row, row], color=colour, linewidth=2.0, solid_capstyle="butt")
+            axes.plot(middle, row, color=colour, marker=marker, markersize=3.5)
     if curve.rises:
         text = f"+{format_number(curve.rise.value, 2)} nats"
     # On the side that the marks leave free.
     is_right_free = middle < 0.5 * float(curve.step[0] + curve.step[-1])
     axes.text(
         0.98 if is_right_free else 0.02,
-        0.5,
+        row,
         text,
         ha="right" if is_right_free else "left",
         va="center",
         color=words_colour,
-        transform=axes.transAxes,
+        transform=across,
     )
 
 
