@@ -72,7 +72,7 @@ def test_a_forecast_goes_on_top_of_what_is_there() -> None:
 def test_a_law_that_fails_says_so_on_the_axes() -> None:
     axes = Figure().add_subplot()
     falling().result.plot(axes)  # type: ignore[union-attr]
-    assert axes.get_title(loc="left") == "fails: reward rises with entropy (R² 0.97)"
+    assert axes.get_title(loc="left") == "reward rises with entropy, R² 0.97"
 
 
 @pytest.mark.parametrize("name", RESULTS)

@@ -238,18 +238,20 @@ def test_words_are_on_the_paper_large_enough_and_apart(name):
 
 def test_the_title_is_the_verdict():
     words = " ".join(word.get_text() for word in drawn_words(phase_figure(ordered())))
-    assert "settles, then rises: planning rises by" in " ".join(words.split())
+    assert "settles, then rises" in words
     none = " ".join(word.get_text() for word in drawn_words(phase_figure(neither())))
     assert "planning does not rise execution does not rise" in none
 
 
 def test_a_strip_has_the_onset_or_the_step_of_settling_with_its_interval():
-    found = phase_figure(ordered())
-    # The curves, and a strip per curve.
-    assert len(found.axes) == 3
-    ends = [axes.lines[0].get_xdata().tolist() for axes in found.axes[1:]]
+    # The curves, and a row per curve.
+    _, strips = phase_figure(ordered()).axes
+    ends = [line.get_xdata().tolist() for line in strips.lines if line.get_marker() == "None"]
     assert ends == [[114.0, 140.0], [35.0, 46.0]]
-    assert [float(axes.lines[1].get_xdata()[0]) for axes in found.axes[1:]] == [126.0, 40.0]
+    assert [float(line.get_xdata()[0]) for line in strips.lines if line.get_marker() != "None"] == [
+        126.0,
+        40.0,
+    ]
     (strip,) = phase_figure(whole_only()).axes[1:]
     assert [float(line.get_xdata()[0]) for line in strip.lines[:2]] == [60.0, 120.0]
 

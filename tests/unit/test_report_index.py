@@ -22,7 +22,6 @@ from tests.pages import Page
 from tests.unit.test_phase_report import column
 from tests.unit.test_report_samples import (
     by_hand,
-    estimate,
     falling,
     lost_by_hand,
     refused,
@@ -73,14 +72,18 @@ def named(name: str, kind: str, **changed: object) -> RunSummary:
     return replace(row(kind), run=name, slug=name, **changed)
 
 
-def values(text: str, key: str) -> dict[str, float]:
-    """Run → the number by which the script orders it, for runs that have one."""
-    found = re.findall(r'<tr><th scope="row"><a href="runs/([^"]*)\.html">.*?</tr>', text, re.DOTALL)
+def values(text: str) -> dict[str, float]:
+    """Run → the forecast by which the script orders it, for runs that have one."""
     cells = re.findall(
-        rf'<a href="runs/([^"]*)\.html">(?:(?!</tr>).)*?<td class="{key}"[^>]* data-value="([^"]*)"', text
+        r'<a href="runs/([^"]*)\.html">(?:(?!</tr>).)*?<td class="forecast"[^>]* data-value="([^"]*)"', text
     )
-    assert {name for name, _ in cells} <= set(found)
     return {name: float(value) for name, value in cells}
+
+
+def cells(text: str, name: str) -> list[str]:
+    """The text of each cell of a run."""
+    (found,) = re.findall(rf'<tr[^>]*><th scope="row"><a href="runs/{name}\.html">.*?</tr>', text, re.DOTALL)
+    return [" ".join(Page(cell).text.split()) for cell in re.findall(r"<td.*?</td>", found, re.DOTALL)]
 
 
 def test_row_comes_back_from_json() -> None:
@@ -92,13 +95,12 @@ def test_row_comes_back_from_json() -> None:
         decode(RunSummary, {**encode(row("good")), "state": 7})
 
 
-def test_spark_keeps_ends_and_means() -> None:
-    law = synthetic("long", n=200).result.law
+def test_a_curve_has_means_of_neighbours() -> None:
     series = index_row(run_report(synthetic("long", n=200)), "long").series
     assert series is not None
     assert len(series.step) == len(series.reward) == MOST_POINTS
-    assert series.entropy[0] == pytest.approx(law.entropy[:5].mean())
-    assert series.entropy_ends == (law.entropy[0], law.entropy[-1])
+    rewards = synthetic("long", n=200).result.evaluations[2]
+    assert series.reward[0] == pytest.approx(rewards[:5].mean())
     few = row("good").series
     assert few is not None
     assert few.step == tuple(synthetic().result.law.step)
@@ -116,18 +118,13 @@ def test_endless_names_are_cut() -> None:
 
 
 def test_of_a_broken_run_nothing_is_said_but_that_it_is_broken() -> None:
-    many = [
-        named("low", "good", ceiling=estimate(0.5, 0.4, 0.6)),
-        named("high", "good", ceiling=estimate(0.9, 0.8, 1.0)),
-        named("lost", "broken"),
-        row("refused"),
-    ]
-    text = pages.index_page(many)
-    assert values(text, "ceiling") == {"low": 0.5, "high": 0.9}
-    assert values(text, "forecast").keys() == {"low", "high"}
-    (table,) = re.findall(r'<table class="runs" aria-label="broken".*?</table>', text, re.DOTALL)
-    assert re.findall(r'<th scope="col" class="(.*?)"', table) == ["run", "reward", "entropy", "now", "keep"]
-    assert "0.0123" in Page(table).text
+    text = pages.index_page([named("good", "good"), named("lost", "broken"), row("refused")])
+    assert values(text).keys() == {"good"}
+    assert cells(text, "lost") == ["", "broken", "", "", "", ""]
+    assert 'title="broken since step 70"' in text
+    assert text.count('<rect class="lost"') == 1
+    # The fan of the other one.
+    assert text.count("<polygon") == 1
     of_text = overview([named("low", "good"), named("lost", "broken")], NAME)
     good, lost = (
         dict(zip([column.key for column in of_text.columns], cells, strict=True)) for cells in of_text.rows
@@ -139,36 +136,43 @@ def test_of_a_broken_run_nothing_is_said_but_that_it_is_broken() -> None:
 
 def test_a_run_without_an_entropy_has_its_state_and_its_forecast() -> None:
     text = pages.index_page([named("bare", "bare"), named("short", "short")])
-    assert values(text, "forecast").keys() == {"bare"}
-    assert groups(text) == [("rising 1 run law: 1 none", True), ("no state 1 run law: 1 undecided", True)]
+    assert values(text).keys() == {"bare"}
+    assert cells(text, "bare")[-1] == "no law"
+    assert counts(text) == "1 rising · 1 no state"
 
 
-def groups(text: str) -> list[tuple[str, bool]]:
-    """The summary of each group of runs, and whether it is open."""
-    found = re.findall(
-        r'<details class="group"( open)?><summary>(.*?)</summary>\s*<table class="runs" aria-label',
-        text,
-        re.DOTALL,
-    )
-    return [(" ".join(Page(words).text.split()), bool(opened)) for opened, words in found]
+def counts(text: str) -> str:
+    """The line of counts of an index."""
+    (found,) = re.findall(r'<p class="counts">(.*?)</p>', text, re.DOTALL)
+    return " ".join(Page(found).text.split())
 
 
-def test_groups_are_by_state_with_counts_of_the_law_or_reasons() -> None:
-    assert groups(pages.index_page([*rows(), named("lost", "broken")])) == [
-        ("broken 1 run", True),
-        ("flat 2 runs law: 1 fails, 1 holds", True),
-        ("no state 1 run law: 1 undecided", True),
-        ("refused 1 run 1 too-few-evaluations", True),
-    ]
+def test_the_runs_are_one_table_by_state_below_a_line_of_counts() -> None:
+    text = pages.index_page([*rows(), named("lost", "broken")])
+    assert counts(text) == "1 broken · 2 flat · 1 no state · 1 refused"
+    states = re.findall(r'<tbody id="state-([^"]*)">', text)
+    assert states == ["broken", "flat", "no-state", "refused"]
+    assert text.count('<table class="runs"') == 1
+    assert re.findall(r'class="[^"]*" href="#state-([^"]*)"', text) == states
+    refusal = row("refused").headline
+    assert cells(text, "refused")[-1] == refusal
 
 
-def test_of_many_runs_the_flat_ones_are_folded_unless_all_are() -> None:
-    flat = [named(f"f{i}", "failing") for i in range(30)]
-    assert groups(pages.index_page([*flat, row("bare")])) == [
-        ("rising 1 run law: 1 none", True),
-        ("flat 30 runs law: 30 fails", False),
-    ]
-    assert groups(pages.index_page(flat)) == [("flat 30 runs law: 30 fails", True)]
+def test_a_row_has_its_numbers_under_the_pointer() -> None:
+    (title,) = re.findall(r'<tr title="(.*?)">', pages.index_page([row("good")]))
+    for text in ("since the start", "such runs", "R² 0.9", "at H = 0"):
+        assert text in title
+
+
+def test_the_curve_goes_on_with_the_forecast_inside_of_its_box() -> None:
+    text = pages.index_page([row("good")])
+    drawn = re.findall(r'points="([^"]*)"', text)
+    assert len(drawn) == 3
+    for points in drawn:
+        for point in points.split(" "):
+            x, y = map(float, point.split(","))
+            assert 2 <= x <= 118
+            assert 2 <= y <= 22
 
 
 def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
@@ -182,9 +186,8 @@ def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
 
 def test_numbers_that_are_not_known_are_not_shown_as_numbers() -> None:
     nothing = Estimate(value=None, low=None, high=None, level=0.95, method="none", note="cannot be told")
-    unknown = replace(row("good"), ceiling=nothing, p_gain=None)
+    unknown = replace(row("good"), ceiling=nothing, forecast=nothing, p_gain=None)
     parsed = Page(pages.index_page([unknown]))
-    assert parsed.text.count("—") >= 2
     assert not re.search(r"\bnan\b|\bNone\b|\binf\b", parsed.text)
 
 
@@ -193,7 +196,7 @@ def test_same_bytes_whatever_the_order() -> None:
 
 
 def test_no_runs_at_all() -> None:
-    assert "There are no runs." in Page(pages.index_page([])).text
+    assert "<h1>0 runs</h1>" in pages.index_page([])
 
 
 def test_a_thousand_runs_stay_below_three_megabytes() -> None:

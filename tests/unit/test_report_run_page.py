@@ -13,6 +13,7 @@ from entropylaw.report import pages
 from entropylaw.report.figures import FIGURES, parts
 from entropylaw.report.figures.drawings import files
 from entropylaw.results.result import replace
+from tests.findings import stated
 from tests.made import of_reports, run_report
 from tests.pages import Page
 from tests.unit.test_report_index import phases, phases_refused, row, rows
@@ -114,40 +115,57 @@ def test_ids_references_headings_tables(made) -> None:
     assert {*parsed.references, *names} <= set(parsed.ids)
     headings = [int(level) for level in re.findall(r"<h(\d)", made())]
     assert headings[0] == 1
-    assert set(headings[1:]) == {2}
+    assert set(headings[1:]) <= {2}
     assert len(re.findall(r"<th[ >]", made())) == len(re.findall(r'<th[^>]* scope="(?:col|row)"', made()))
     assert made().count("<tr") == made().count("</tr>")
 
 
-def tiles(text: str) -> list[str]:
-    """The text of each tile of a page."""
-    listed = re.search(r'<ul class="tiles">(.*?)</ul>', text, re.DOTALL)
-    found = re.findall(r"<li.*?</li>", listed[1], re.DOTALL) if listed else []
-    return [" ".join(Page(re.sub(r"(?s)<svg.*?</svg>", "", tile)).text.split()) for tile in found]
+def sentence(text: str) -> str:
+    """The sentence with which the page of a run begins."""
+    (found,) = re.findall(r'<p class="finding">(.*?)</p>', text, re.DOTALL)
+    return " ".join(Page(found).text.split())
 
 
-def test_a_page_begins_with_the_state_what_is_next_what_to_keep_and_the_law() -> None:
-    labels = [text.split(" ")[0] for text in tiles(failing())]
-    assert labels == ["flat", "next", "keep", "R", "law"]
-    assert tiles(failing())[-1] == "law fails reward rises with entropy"
-    assert good().index('id="forecast-title"') < good().index('id="law-title"')
+def sections(text: str) -> list[str]:
+    """What is read of the sections that are folded away."""
+    found = re.findall(r"<details class=part[^>]*>\s*<summary>(.*?)</summary>", text, re.DOTALL)
+    return [" ".join(Page(words).text.split()) for words in found]
+
+
+def test_a_page_is_a_sentence_two_figures_and_sections_that_open() -> None:
+    text = failing()
+    assert re.fullmatch(r"flat .* now: .*; next .* such runs; keep step .*\.", sentence(text))
+    assert "law" not in sentence(text)
+    assert text.index('class="finding"') < text.index('id="forecast-title"') < text.index('id="law-title"')
+    assert text.index('id="law-title"') < text.index("<details")
+    assert "class=part" not in text.partition("<details class=part")[0]
+    names = ["Forecast", "The law", "Phases", "Diagnostics", "Read and dropped", "Files and settings"]
+    assert [name for name in names if any(part.startswith(name) for part in sections(text))] == names
+    (law,) = (part for part in sections(text) if part.startswith("The law"))
+    assert law.startswith("The law fails: reward rises with entropy; a ")
+
+
+def test_cautions_are_open_and_a_refusal_is_not_folded() -> None:
+    text = page(run_by_hand(by_hand(findings=stated("caution", "one", "two"))))
+    assert '<details class="part" open><summary>2 cautions</summary>' in text
+    assert none().index("This run could not be fitted.") < none().index("<details")
+    assert none().index("<dt>why</dt>") < none().index("<details")
 
 
 def test_the_page_of_a_broken_run_says_that_and_no_more() -> None:
     text = page(run_by_hand(by_hand(state=lost_by_hand())))
-    assert tiles(text) == [
-        "broken 0.0123 now lost since step 70",
-        "keep step 40 0.751 better than the last with P > 0.99",
-        "law none the run is broken",
-    ]
+    expected = (
+        "broken 0.0123 now: lost since step 70; keep step 40: 0.751, better than the last with P > 0.99."
+    )
+    assert sentence(text) == expected
     assert "There is no forecast: the run is broken." in Page(text).text
     assert "H = 0" not in Page(text).text
 
 
 def test_the_page_of_a_run_without_an_entropy_has_all_but_the_law() -> None:
     text = page(without_entropy())
-    assert [tile.split(" ")[0] for tile in tiles(text)] == ["rising", "next", "keep", "law"]
-    assert tiles(text)[-1] == "law none no entropy was given"
+    assert re.fullmatch(r"rising .*; next .*; keep .*\.", sentence(text))
+    assert "The law none: no entropy was given" in sections(text)
     assert text.count("<figure") == 1
     assert "There is no law. No entropy was given." in Page(text).text
     tables = "".join(re.findall(r"<table.*?</table>", text, re.DOTALL))

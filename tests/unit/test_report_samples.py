@@ -228,8 +228,6 @@ def by_hand(
         low=tuple(m - 0.03 for m in mean),
         high=tuple(m + 0.03 for m in mean),
         forms={"law": mean, "line": (0.83, 0.6, 0.3), "rate": mean, "constant": (0.5, 0.5, 0.5)},
-        path_entropy=tuple(made.smoothed_entropy.tolist()),
-        path_reward=tuple(made.reward.tolist()),
     )
     return fit
 

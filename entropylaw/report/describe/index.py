@@ -90,12 +90,12 @@ def _trace(row: RunSummary) -> Trace:
     if row.state == BROKEN:
         return Trace(steps, row.series.reward, lost_since=row.since)
     ahead = row.forecast
-    if ahead is None or row.now is None or row.forecast_step is None:
+    if ahead is None or ahead.value is None or row.now is None or row.forecast_step is None:
         return trace
     now = float(row.now)
-    low = float(ahead) if ahead.low is None else ahead.low
-    high = float(ahead) if ahead.high is None else ahead.high
-    fan = ((float(row.last_step or steps[-1]), now, now, now), (row.forecast_step, low, float(ahead), high))
+    low = ahead.value if ahead.low is None else ahead.low
+    high = ahead.value if ahead.high is None else ahead.high
+    fan = ((float(row.last_step or steps[-1]), now, now, now), (row.forecast_step, low, ahead.value, high))
     return Trace(steps, row.series.reward, fan=fan)
 
 

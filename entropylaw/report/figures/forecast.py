@@ -18,7 +18,7 @@ from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
-from entropylaw.results.state import State
+from entropylaw.results.state import Kept, State
 
 _DASHED: Any = (0, (4, 2))
 
@@ -47,6 +47,7 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
         right=0.08,
         gap=0.14,
     ) as (figure, panels):
+        panels[0].set_xlim(*steps_of(fit))
         draw_reward(panels[0], fit)
         panels[0].set_ylabel(reward_label(part))
         if fit.law is not None:
@@ -62,10 +63,12 @@ def draw_on(axes: Axes, part: Entry[Fit] | Fit | Forecast) -> None:
         axes.set(xlabel="step", ylabel="reward")
         start = (part.last_step, part.now)
         _fan(axes, part, start, part.rewards, p.colour("blue"))
-        axes.set_xlim(*p.padded(part.last_step, max(part.step), 0.05, _ROOM_FOR_NUMBERS))
+        # What is there already stays in sight.
+        axes.set_xlim(*p.padded(*axes.get_xlim(), 0.0, _ROOM_FOR_NUMBERS))
         _number_ends(axes, part, part.rewards, "blue")
         return
     fit = answer_of(part)
+    axes.set_xlim(*steps_of(fit))
     draw_reward(axes, fit)
     axes.set(xlabel="step", ylabel=reward_label(part))
     colour = p.colour(_title_colour(fit))
@@ -89,23 +92,27 @@ def _title_colour(fit: Fit) -> str:
     return "muted" if fit.state is None else _COLOURS.get(fit.state.word, "muted")
 
 
-def draw_reward(axes: Axes, fit: Fit) -> None:
-    """The reward so far with the step to keep, and its forecast or what was lost, on axes that hold all."""
+def draw_reward(axes: Axes, fit: Fit, *, named: bool = True) -> None:
+    """The reward so far with the step to keep, and its forecast or what was lost, on axes with their limits of steps.
+
+    The step to keep may be ``named``.
+    """
     steps, _, rewards = fit.evaluations
     _log(axes, steps, rewards, p.colour("blue"))
-    _set_steps(axes, fit)
     ahead = _forecast_of(fit)
     ends: list[float | None] = []
     if ahead is not None:
         for reward in ahead.rewards:
             ends += [reward.low, reward.value, reward.high]
     # Above there is room for the label of the step to keep.
-    axes.set_ylim(*p.limits(rewards, ends, 1.5, 0.06, 0.08 if fit.keep is None else 0.2))
+    axes.set_ylim(*p.limits(rewards, ends, 1.5, 0.06, 0.2 if named and fit.keep is not None else 0.08))
     if ahead is not None:
         _fan(axes, ahead, (ahead.last_step, ahead.now), ahead.rewards, p.colour("blue"))
         _number_ends(axes, ahead, ahead.rewards, "blue")
     if fit.keep is not None:
-        _mark_kept(axes, fit.keep.step, fit.keep.level, steps, rewards)
+        axes.plot([fit.keep.step], [fit.keep.level], "D", color=p.colour("ink"), markersize=3.5, zorder=6)
+        if named:
+            _name_kept(axes, fit.keep, steps, rewards)
     if fit.state is not None and fit.state.word == "broken":
         _mark_lost(axes, fit.state)
 
@@ -113,7 +120,6 @@ def draw_reward(axes: Axes, fit: Fit) -> None:
 def draw_entropy(axes: Axes, fit: Fit, law: LawFit) -> None:
     """The entropy so far, and ahead as far as there is a forecast."""
     _log(axes, law.step, law.entropy, p.colour("purple"))
-    _set_steps(axes, fit)
     lowest = min(0.0, float(law.entropy.min()))
     axes.set_ylim(*p.padded(lowest, 1.2 * float(law.entropy.max()), 0.0, 0.08))
     ahead = _forecast_of(fit)
@@ -130,22 +136,23 @@ def _forecast_of(fit: Fit) -> Forecast | None:
     return None if fit.is_broken else fit.forecast
 
 
-def _set_steps(axes: Axes, fit: Fit) -> None:
-    """The steps of the log and of what is ahead, with room for the numbers there."""
+def steps_of(fit: Fit) -> tuple[float, float]:
+    """The ends of an axis over the steps of the log and of what is ahead, with room for the numbers there."""
     steps = fit.evaluations[0]
     first, last = float(steps[0]), float(steps[-1])
     ahead = _forecast_of(fit)
     if ahead is not None:
-        axes.set_xlim(*p.padded(first, max(ahead.step), 0.025, _ROOM_FOR_NUMBERS))
-        return
+        return p.padded(first, max(ahead.step), 0.025, _ROOM_FOR_NUMBERS)
     if fit.law is not None:
         last = max(last, float(fit.law.step[-1]))
     is_end_missing = fit.state is not None and fit.state.has_ended
-    axes.set_xlim(*p.padded(first, last, 0.025, 0.12 if is_end_missing else 0.025))
+    return p.padded(first, last, 0.025, 0.12 if is_end_missing else 0.025)
 
 
-def _mark_kept(axes: Axes, step: float, level: float, steps: FloatArray, rewards: FloatArray) -> None:
-    """A diamond at the step to keep, and above the evaluations around it its step and level."""
+def _name_kept(axes: Axes, keep: Kept, steps: FloatArray, rewards: FloatArray) -> None:
+    """The step to keep and its level, above the evaluations around it."""
+    step = keep.step
+    level = keep.level
     text = f"keep step {format_step(step)}: {format_number(level)}"
     low, high = axes.get_xlim()
     is_left = 2 * step < low + high
@@ -153,7 +160,6 @@ def _mark_kept(axes: Axes, step: float, level: float, steps: FloatArray, rewards
     reach = _LETTER * len(text) / points * (high - low)
     first, last = (step, step + reach) if is_left else (step - reach, step)
     highest = max([level, *rewards[(steps >= first) & (steps <= last)]])
-    axes.plot([step], [level], "D", color=p.colour("ink"), markersize=3.5, zorder=6)
     axes.annotate(
         text,
         (step, highest),

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from entropylaw.documents.document import Entry
 from entropylaw.report.figures import plotting as p
-from entropylaw.report.figures.forecast import draw_entropy, draw_reward
+from entropylaw.report.figures.forecast import draw_entropy, draw_reward, steps_of
 from entropylaw.report.figures.law import draw_law
 from entropylaw.results.fit import Fit
 
@@ -25,17 +25,14 @@ def rewards_figure(entries: Sequence[Entry[Fit]]) -> Figure:
     """The rewards over the steps with their forecasts, and every entropy that they have."""
     pairs = _fitted(entries)
     entropies = {entry.columns["entropy"].column: fit for entry, fit in pairs if fit.law is not None}
-    limits: list[tuple[float, float]] = []
     with _panels(len(pairs) + len(entropies)) as (figure, panels):
+        panels[-1].set_xlim(*_union([steps_of(fit) for _, fit in pairs]))
         for axes, (entry, fit) in zip(panels, pairs, strict=False):
-            draw_reward(axes, fit)
-            limits.append(axes.get_xlim())
+            draw_reward(axes, fit, named=False)
             _title(axes, entry.reward)
         for axes, (column, fit) in zip(panels[len(pairs) :], entropies.items(), strict=True):
             draw_entropy(axes, fit, fit.lawful())
-            limits.append(axes.get_xlim())
             _title(axes, f"{column} (nats)")
-        panels[-1].set_xlim(*_union(limits))
     return figure
 
 
