@@ -93,9 +93,9 @@ def _title_colour(fit: Fit) -> str:
 
 
 def draw_reward(axes: Axes, fit: Fit, *, named: bool = True) -> None:
-    """The reward so far with the step to keep, and its forecast or what was lost, on axes with their limits of steps.
+    """The reward so far with the step to keep, which may be ``named``, and its forecast or what was lost.
 
-    The step to keep may be ``named``.
+    The axes have their limits of steps.
     """
     steps, _, rewards = fit.evaluations
     _log(axes, steps, rewards, p.colour("blue"))
