@@ -292,6 +292,10 @@ def name_ends(axes: Axes, x: float, named: Sequence[tuple[str, float, str]]) -> 
         heights[order[above]] = max(heights[order[above]], heights[order[above - 1]] + line)
     for below in range(anchor - 1, -1, -1):
         heights[order[below]] = min(heights[order[below]], heights[order[below + 1]] - line)
+    highest = high - line / 2
+    for i in reversed(order):
+        heights[i] = min(heights[i], highest)
+        highest = heights[i] - line
     for (text, _, name), height in zip(named, heights, strict=True):
         axes.annotate(
             shown(text),
