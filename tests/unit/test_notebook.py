@@ -93,7 +93,7 @@ def test_a_run_without_a_law_has_its_reward_on_the_axes() -> None:
     result = without_entropy().result
     result.plot(axes)  # type: ignore[union-attr]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("step", "reward")
-    assert axes.get_title(loc="left") == f"rising, {result.state.now.value:.3f} now"  # type: ignore[union-attr]
+    assert axes.get_title(loc="left") == f"rising: {result.state.now.value:.3f} at step 390"  # type: ignore[union-attr]
     assert axes.get_xlim()[1] > result.forecast.step[-1]  # type: ignore[union-attr]
 
 
