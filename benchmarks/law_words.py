@@ -29,6 +29,7 @@ from entropylaw.analysis.law.evaluations import usable
 from entropylaw.analysis.law.verdict import rule
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import FEWEST_HOLDS
+from entropylaw.options import FitOptions
 from entropylaw.results import LawTests, More
 
 Rng = np.random.Generator
@@ -156,7 +157,7 @@ Answers = dict[str, Said]
 def answers_of(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> Answers:
     """What each says of a run."""
     used = usable(entropy, reward, step, keep_outliers=True)
-    law = fit_evaluations(used, run="", level=0.95, gain=None, max_reward=None).law
+    law = fit_evaluations(used, FitOptions(), run="", max_reward=None, is_ahead=False).law
     answers = {OURS: Said(word="undecided", more=More.unknown.value)}
     if law is None:
         return answers

@@ -7,13 +7,14 @@ import numpy as np
 
 import entropylaw
 from entropylaw import LawFit, StopLine
-from entropylaw.analysis.answer import answer_of, fit_evaluations
+from entropylaw.analysis.answer import fit_evaluations
 from entropylaw.analysis.law.evaluations import rewarded, usable
 from entropylaw.analysis.state import state_of
 from entropylaw.analysis.stop import stop_line
 from entropylaw.engine.constants import PRIOR, Prior
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
+from entropylaw.options import FitOptions
 from entropylaw.results.result import Finding, replace
 
 WHITE = replace(PRIOR, white=1.0, long=0.0, scales=((0.0, 1.0),))
@@ -28,9 +29,7 @@ def fit_arrays(entropy: Any, reward: Any, step: Any = None, **options: Any) -> e
 def fit_with(findings: Sequence[Finding], entropy: Any, reward: Any, step: Any = None) -> entropylaw.Fit:
     """The fit of arrays of whose columns something is known."""
     used = usable(entropy, reward, step, keep_outliers=False)
-    return answer_of(
-        fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=None, findings=findings)
-    )
+    return fit_evaluations(used, FitOptions(), run="run", max_reward=None, findings=findings, is_ahead=False)
 
 
 def own_law(*series: Any, **options: Any) -> LawFit:
@@ -41,9 +40,8 @@ def own_law(*series: Any, **options: Any) -> LawFit:
 def law_alone(entropy: Any, reward: Any, step: Any = None, max_reward: float | None = None) -> LawFit:
     """The law of arrays, without a forecast, which takes longest."""
     used = usable(entropy, reward, step, keep_outliers=False)
-    law = fit_evaluations(used, run="run", level=0.95, gain=None, max_reward=max_reward).law
-    assert law is not None
-    return law
+    fit = fit_evaluations(used, FitOptions(), run="run", max_reward=max_reward, is_ahead=False)
+    return fit.lawful()
 
 
 def phases_of(step: Any, planning: Any = None, execution: Any = None, **options: Any) -> entropylaw.PhaseFit:

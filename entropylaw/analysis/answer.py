@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.forecast import forecast_of, usual_step
 from entropylaw.analysis.law.diagnostics import cautions_of, entropy_ended, reasons_of
 from entropylaw.analysis.law.estimates import checked_gain
@@ -18,15 +16,13 @@ from entropylaw.analysis.law.evaluations import (
     check_rewards,
     usable,
 )
-from entropylaw.analysis.numbers import law_of_run
+from entropylaw.analysis.numbers import law_of_run, law_reads
 from entropylaw.analysis.state import FEWEST as FEWEST_OF_STATE
 from entropylaw.analysis.state import state_of
-from entropylaw.arguments import checked_level
-from entropylaw.engine.reads import Reads
-from entropylaw.engine.table import table_of
+from entropylaw.analysis.stop import stop_line
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
-from entropylaw.results import Estimate
+from entropylaw.options import FitOptions
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
@@ -46,18 +42,7 @@ NO_ENTROPY = Refusal(
 """Why arrays without an entropy have no law."""
 
 
-def fit_law(
-    entropy: Any,
-    reward: Any,
-    step: Any = None,
-    *,
-    keep_outliers: bool = False,
-    run: str = "run",
-    level: float = 0.95,
-    gain: float | None = None,
-    steps: float | None = None,
-    max_reward: float | None = None,
-) -> Fit:
+def fit_law(entropy: Any, reward: Any, step: Any, options: FitOptions, *, run: str) -> Fit:
     """Say what one run does and what comes next; fit R = −a·exp(H) + b and its rivals, and test the law.
 
     Parameters
@@ -68,20 +53,13 @@ def fit_law(
     reward
         Shape (n,), the score, preferably validation accuracy.
     step
-        Shape (n,), the trainer's step, strictly increasing; evenly spaced evaluations where not given.
-    keep_outliers
-        Fit evaluations with a gross error, too. By default those of
-        :func:`entropylaw.analysis.law.evaluations.gross_outliers` are left out, each with a sentence in
-        ``LawFit.dropped``.
-    run, level
-        Name of the run in the result, and coverage of every interval.
-    gain
-        The gain of reward that counts, by default :func:`entropylaw.analysis.state.gain_of`.
-    steps
-        The step at which the training is planned to end, for the forecast; where not given, half as many
-        steps again.
-    max_reward
-        The largest reward that is possible, 1 for a rate: no level, curve and prediction is above it.
+        Shape (n,), the trainer's step, strictly increasing; evenly spaced evaluations where it is None.
+    options
+        Level, gain, planned end and largest reward; whether evaluations with a gross error, those of
+        :func:`entropylaw.analysis.law.evaluations.gross_outliers`, are fitted, too. By default each is left
+        out with a sentence in ``LawFit.dropped``.
+    run
+        Name of the run in the result.
 
     Raises
     ------
@@ -91,7 +69,7 @@ def fit_law(
         ``Fit.no_law``: ``entropy-constant``, ``reward-constant``, ``entropy-not-a-mean``, ``no-entropy``,
         ``too-few-evaluations``.
     UsageError
-        ``bad-level``, ``bad-gain``, ``bad-argument``.
+        ``bad-argument``.
 
     Notes
     -----
@@ -103,64 +81,53 @@ def fit_law(
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
-    fitted = fit_evaluations(
-        usable(entropy, reward, step, keep_outliers=keep_outliers),
+    return fit_evaluations(
+        usable(entropy, reward, step, keep_outliers=options.keep_outliers),
+        options,
         run=run,
-        level=level,
-        gain=gain,
-        max_reward=max_reward,
+        max_reward=largest_reward(options, None),
         no_entropy=NO_ENTROPY if entropy is None else None,
     )
-    forecast, no_forecast = forecast_after(fitted, steps)
-    return answer_of(fitted, forecast=forecast, no_forecast=no_forecast)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fitted:
-    """What was fitted to the evaluations of a run, from which its answer follows.
-
-    ``every`` are the evaluations with those that have no entropy, and ``findings`` what is known of the
-    columns. ``reads`` are the table of the ``law``. Where there is no ``state``, or no ``law``, ``no_state``
-    or ``no_law`` says why.
-    """
-
-    run: str
-    level: float
-    max_reward: float | None
-    gain: float | None
-    evaluations: Evaluations
-    every: Evaluations
-    findings: Sequence[Finding]
-    state: State | None
-    no_state: str
-    law: LawFit | None
-    reads: Reads | None
-    no_law: Refusal | None
-
-    @property
-    def is_score(self) -> bool:
-        """Whether more of the reward is better."""
-        return not has(self.findings, NO_SCORE)
+def largest_reward(options: FitOptions, of_column: float | None) -> float | None:
+    """The largest reward that is possible: as given, or else by the column; None where it is not known."""
+    if options.max_reward is None:
+        return of_column
+    return None if isinstance(options.max_reward, str) else options.max_reward
 
 
 @one_thread
 def fit_evaluations(
     used: Evaluations,
+    options: FitOptions,
     *,
     run: str,
-    level: float,
-    gain: float | None,
     max_reward: float | None,
     findings: Sequence[Finding] = (),
     no_entropy: Refusal | None = None,
-) -> Fitted:
-    """The state of a run, and the law with its rivals; parameters and errors as :func:`fit_law`.
+    label: str | None = None,
+    is_ahead: bool = True,
+) -> Fit:
+    """The state of a run, what comes next, and the law with its rivals; method and errors as :func:`fit_law`.
 
-    ``no_entropy`` says why the log has no entropy. It raises only where there is neither a state nor a law.
+    Parameters
+    ----------
+    used, options, run, max_reward
+        The evaluations, how they are fitted, the run's name, and the largest reward that is possible.
+    findings
+        What is known of the columns.
+    no_entropy
+        Why the log has no entropy.
+    label
+        The reward's name in its log: the result has a stop line, and the recent fall of the entropy.
+    is_ahead
+        Whether the result has a forecast.
     """
-    level = checked_level(level)
-    if gain is not None:
-        gain = checked_gain(gain)
+    level = options.level
+    if options.gain is not None:
+        checked_gain(options.gain)
+    is_score = not has(findings, NO_SCORE)
     every = used.all_rewards()
     check_evaluations(every)
     check_rewards(every.reward, max_reward)
@@ -169,122 +136,104 @@ def fit_evaluations(
         every.reward,
         end=used.end,
         max_reward=max_reward,
-        gain=gain,
-        is_score=not has(findings, NO_SCORE),
+        gain=options.gain,
+        is_score=is_score,
         level=level,
     )
-    law: LawFit | None = None
-    reads: Reads | None = None
-    no_law = no_entropy
-    if no_law is None:
-        try:
-            check_law(used)
-        except FitError as error:
-            no_law = Refusal(slug=error.slug, message=error.message, hint=error.hint)
-    if no_law is None:
-        smoothed = used.smoothed()
-        table = table_of(
-            used.step,
-            smoothed.entropy,
-            used.reward,
-            error_sd=smoothed.sd,
-            error_length=smoothed.length,
-        )
-        reads = Reads(table, np.inf if max_reward is None else float(max_reward))
-        law = law_of_run(
-            used,
-            smoothed,
-            reads,
-            is_controlled=has(findings, CONTROLLED),
-            run=run,
-            level=level,
-            max_reward=max_reward,
-        )
-    elif state is None:
+    gain = options.gain if state is None else state.gain
+    no_law = no_entropy or _why_no_law(used)
+    if state is None and no_law is not None:
         # Of a run without an entropy what is missing are evaluations.
         if no_entropy is not None:
             check_evaluations(every, fewest=FEWEST_OF_STATE)
         raise FitError(no_law.slug, no_law.message, no_law.hint)
-    return Fitted(
+    law: LawFit | None = None
+    of_law: list[Finding] = []
+    if no_law is None:
+        law, of_law = _law_with_findings(used, every, findings, run=run, level=level, max_reward=max_reward)
+    forecast: Forecast | None = None
+    no_forecast: str | None = None
+    if is_ahead:
+        forecast, no_forecast = _forecast(every, state, options, run=run, gain=gain, max_reward=max_reward)
+    line: StopLine | None = None
+    if label is not None:
+        line = stop_line(
+            every,
+            state,
+            forecast,
+            steps=options.steps,
+            cost_per_step=options.cost_per_step,
+            max_reward=max_reward,
+            label=label,
+            is_score=is_score,
+            level=level,
+        )
+    has_fall = label is not None and used.step.size > 0
+    return Fit(
         run=run,
         level=level,
         max_reward=max_reward,
-        gain=gain if state is None else state.gain,
-        evaluations=used,
-        every=every,
-        findings=findings,
         state=state,
         no_state="" if state is not None else f"it needs {FEWEST_OF_STATE} evaluations",
+        gain=gain,
+        forecast=forecast,
+        no_forecast=no_forecast,
+        stop_line=line,
         law=law,
-        reads=reads,
         no_law=no_law,
+        drop_per_100_steps=entropy_drop(used.step, used.entropy, level=level) if has_fall else None,
+        findings=(*of_law, *(finding for finding in findings if finding.code != CONTROLLED)),
+        unpaired=(every.step, every.reward) if law is None else used.unpaired,
     )
 
 
-def forecast_after(fitted: Fitted, steps: float | None) -> tuple[Forecast | None, str | None]:
-    """The forecast for a step, the usual one where none is given; or None, and the reason."""
-    every = fitted.every
-    if fitted.state is not None and fitted.state.has_ended:
+def _why_no_law(used: Evaluations) -> Refusal | None:
+    """Why the law cannot be fitted; None where it can."""
+    try:
+        check_law(used)
+    except FitError as error:
+        return Refusal(slug=error.slug, message=error.message, hint=error.hint)
+    return None
+
+
+def _forecast(
+    every: Evaluations,
+    state: State | None,
+    options: FitOptions,
+    *,
+    run: str,
+    gain: float | None,
+    max_reward: float | None,
+) -> tuple[Forecast | None, str | None]:
+    """The forecast for the planned end, or the usual one; or None, and the reason."""
+    if state is not None and state.has_ended:
         return None, f"the log goes on after step {every.step[-1]:g}, without a reward"
-    at = usual_step(every.step) if steps is None else steps
+    at_step = usual_step(every.step) if options.steps is None else options.steps
     try:
         forecast = forecast_of(
-            every,
-            at_step=at,
-            gain=fitted.gain,
-            level=fitted.level,
-            max_reward=fitted.max_reward,
-            run=fitted.run,
+            every, at_step=at_step, gain=gain, level=options.level, max_reward=max_reward, run=run
         )
     except (FitError, UsageError) as error:
         return None, error.message
     return forecast, None
 
 
-def answer_of(
-    fitted: Fitted,
+def _law_with_findings(
+    used: Evaluations,
+    every: Evaluations,
+    findings: Sequence[Finding],
     *,
-    forecast: Forecast | None = None,
-    no_forecast: str | None = None,
-    drop_per_100_steps: Estimate | None = None,
-    stop_line: StopLine | None = None,
-) -> Fit:
-    """The answer about a run, with all findings."""
-    findings = list(_findings_of_law(fitted))
-    findings += [finding for finding in fitted.findings if finding.code != CONTROLLED]
-    return Fit(
-        run=fitted.run,
-        level=fitted.level,
-        max_reward=fitted.max_reward,
-        state=fitted.state,
-        no_state=fitted.no_state,
-        gain=fitted.gain,
-        forecast=forecast,
-        no_forecast=no_forecast,
-        stop_line=stop_line,
-        law=fitted.law,
-        no_law=fitted.no_law,
-        drop_per_100_steps=drop_per_100_steps,
-        findings=tuple(findings),
-        unpaired=fitted.evaluations.unpaired if fitted.law is not None else _all_of(fitted.every),
+    run: str,
+    level: float,
+    max_reward: float | None,
+) -> tuple[LawFit, list[Finding]]:
+    """The law; and why it does not hold, limits of its numbers, and of the entropies behind them."""
+    controlled = [finding for finding in findings if finding.code == CONTROLLED]
+    smoothed = used.smoothed()
+    reads = law_reads(used.step, used.reward, smoothed, max_reward)
+    law = law_of_run(
+        used, smoothed, reads, is_controlled=bool(controlled), run=run, level=level, max_reward=max_reward
     )
-
-
-def _all_of(every: Evaluations) -> tuple[Any, Any]:
-    """Steps and rewards of all evaluations."""
-    return every.step, every.reward
-
-
-def _findings_of_law(fitted: Fitted) -> Iterator[Finding]:
-    """Why the law does not hold, limits of its numbers, and of the entropies behind them."""
-    law = fitted.law
-    reads = fitted.reads
-    if law is None or reads is None:
-        return
-    controlled = [finding for finding in fitted.findings if finding.code == CONTROLLED]
-    if controlled:
-        yield replace(controlled[0], severity="reason")
-    else:
-        yield from reasons_of(law)
-    yield from entropy_ended(fitted.every.step, float(law.step[-1]))
-    yield from cautions_of(law, reads)
+    reasons = [replace(controlled[0], severity="reason")] if controlled else reasons_of(law)
+    ended = entropy_ended(every.step, float(law.step[-1]))
+    return law, [*reasons, *ended, *cautions_of(law, reads)]

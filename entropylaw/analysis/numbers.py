@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -48,17 +47,30 @@ UNDETERMINED = {"power": "a power of the entropy needs H ≥ 0"}
 """Why a run does not determine a form, where that is known."""
 
 
+def law_reads(
+    step: FloatArray, reward: FloatArray, smoothed: SmoothedEntropy, max_reward: float | None
+) -> Reads:
+    """The table of evaluations (n,) whose entropy is smoothed; no curve is above the largest reward."""
+    table = table_of(
+        step,
+        smoothed.entropy,
+        reward,
+        error_sd=smoothed.sd,
+        error_length=smoothed.length,
+    )
+    return Reads(table, np.inf if max_reward is None else max_reward)
+
+
 @one_thread
 def reads_of(law: LawFit) -> Reads:
     """The table of a law's evaluations."""
-    table = table_of(
-        law.step,
-        law.smoothed_entropy,
-        law.reward,
-        error_sd=law.smoothing_error,
-        error_length=law.smoothing_length,
+    smoothed = SmoothedEntropy(
+        entropy=law.smoothed_entropy,
+        sd=law.smoothing_error,
+        noise=law.entropy_noise,
+        length=law.smoothing_length,
     )
-    return Reads(table, np.inf if law.max_reward is None else law.max_reward)
+    return law_reads(law.step, law.reward, smoothed, law.max_reward)
 
 
 def evaluations(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -71,32 +83,47 @@ def evaluations(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def law_of_run(
-    used: Evaluations, smoothed: SmoothedEntropy, reads: Reads, *, is_controlled: bool, **fields: Any
+    used: Evaluations,
+    smoothed: SmoothedEntropy,
+    reads: Reads,
+    *,
+    is_controlled: bool,
+    run: str,
+    level: float,
+    max_reward: float | None,
 ) -> LawFit:
-    """The law's numbers and words; ``fields`` are those of the fit that are given.
+    """The law's numbers and words.
 
     Nothing is decided about the law where its entropy ``is_controlled``.
     """
-    step, entropy, reward = used.step, smoothed.entropy, used.reward
-    level = fields["level"]
-    a, b = (cells.estimate(level=level, method=OWN) for cells in reads.coefficients())
+    entropy = smoothed.entropy
+    reward = used.reward
+    of_a, of_b = reads.coefficients()
+    a = of_a.estimate(level=level, method=OWN)
+    b = of_b.estimate(level=level, method=OWN)
     ceiling = reads.ceiling(reads.law_possible, reads.top).estimate(level=level, method=OWN)
     unknown_because = _why_unknown(used, entropy, a)
     if unknown_because:
         a = b = ceiling = unknown(unknown_because, level=level, method=OWN)
     tests = law_tests(reads)
-    verdict, why = rule(tests, n=step.size, span=float(np.ptp(entropy)))
+    verdict, why = rule(tests, n=reward.size, span=float(np.ptp(entropy)))
     if is_controlled:
-        verdict, why = Verdict.undecided, Why.controlled
+        verdict = Verdict.undecided
+        why = Why.controlled
     elif unknown_because and verdict is Verdict.holds:
-        verdict, why = Verdict.undecided, Why.narrow
+        verdict = Verdict.undecided
+        why = Why.narrow
     (curve,) = reads.table.mean_curves(entropy, [reads.law])
-    fitted, residual = np.minimum(curve, reads.top), reward - curve
-    for array in (step, used.entropy, entropy, smoothed.sd, reward, fitted):
+    residual = reward - curve
+    fitted = np.minimum(curve, reads.top)
+    for array in (used.step, used.entropy, entropy, smoothed.sd, reward, fitted):
         array.setflags(write=False)
     drift_share, effective_n = reads.memory()
     return LawFit(
-        n=step.size,
+        run=run,
+        level=level,
+        max_reward=max_reward,
+        n=reward.size,
         verdict=verdict,
         why=why,
         tests=tests,
@@ -118,12 +145,12 @@ def law_of_run(
         residuals=Residuals(
             sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
             lag1=lag1(residual),
-            effective_n=min(effective_n * reads.table.group, float(step.size)),
+            effective_n=min(effective_n * reads.table.group, float(reward.size)),
             drift_share=drift_share,
             long_memory=reads.share(reads.long),
         ),
         r_squared=r_squared(used.entropy, reward),
-        step=step,
+        step=used.step,
         entropy=used.entropy,
         smoothed_entropy=entropy,
         smoothing_error=smoothed.sd,
@@ -131,7 +158,6 @@ def law_of_run(
         reward=reward,
         fitted=fitted,
         dropped=used.dropped,
-        **fields,
     )
 
 
@@ -152,7 +178,8 @@ def _why_unknown(used: Evaluations, entropy: FloatArray, a: Estimate) -> str:
 
 def _forms(reads: Reads, reward: FloatArray, entropy: FloatArray, level: float) -> tuple[FormAnswer, ...]:
     """Every form with its probability, most probable first."""
-    answers, probability = [], reads.probability()
+    answers = []
+    probability = reads.probability()
     weights = {name: reads.averaged * reads.table.is_form(name) for name in AVERAGED}
     weights = {name: weight for name, weight in weights.items() if weight.any()}
     curves = reads.table.mean_curves(entropy, weights.values())
@@ -174,9 +201,10 @@ def _forms(reads: Reads, reward: FloatArray, entropy: FloatArray, level: float) 
 
 def _shapes(reads: Reads, name: str, level: float) -> dict[str, Estimate]:
     """The parameter in which a form is not linear: between the listed values it is interpolated."""
-    shape, rows = FORMS[name].shape, reads.table.is_form(name)
+    shape = FORMS[name].shape
     if shape is None:
         return {}
+    rows = reads.table.is_form(name)
     values, which = np.unique(reads.table.shape[rows], return_inverse=True)
     weight = np.bincount(which, reads.averaged[rows])
     probability = weight / max(weight.sum(), 1e-300)
@@ -198,17 +226,20 @@ def _curve_of(fit: Fit | LawFit) -> tuple[LawFit, FloatArray, str]:
 def predict(fit: Fit | LawFit, entropy: Any, level: float | None) -> Prediction | tuple[Prediction, ...]:
     """:meth:`Predictor.predict <entropylaw.results.law.Predictor.predict>`: the curve, and an evaluation."""
     law, weight, method = _curve_of(fit)
-    level, values = checked_level(law.level if level is None else level), checked_entropies(entropy)
-    means, fresh = (law.reads.predicted(values, weight, fresh=fresh) for fresh in (False, True))
-    lowest, highest = float(law.smoothed_entropy.min()), float(law.smoothed_entropy.max())
+    level = checked_level(law.level if level is None else level)
+    values = checked_entropies(entropy)
+    means = law.reads.predicted(values, weight)
+    observations = law.reads.predicted(values, weight, fresh=True)
+    lowest = float(law.smoothed_entropy.min())
+    highest = float(law.smoothed_entropy.max())
     predictions = tuple(
         Prediction(
             entropy=at,
             mean=mean.estimate(level=level, method=method),
-            observation=new.estimate(level=level, method=method),
+            observation=observation.estimate(level=level, method=method),
             extrapolated=not lowest <= at <= highest,
         )
-        for at, mean, new in zip(values.tolist(), means, fresh, strict=True)
+        for at, mean, observation in zip(values.tolist(), means, observations, strict=True)
     )
     return predictions[0] if np.ndim(entropy) == 0 else predictions
 
@@ -217,11 +248,14 @@ def predict(fit: Fit | LawFit, entropy: Any, level: float | None) -> Prediction 
 def curve(fit: Fit) -> Curve:
     """:attr:`Fit.curve <entropylaw.results.fit.Fit.curve>`: from H = 0, or the lowest of a broken run."""
     law = fit.lawful()
-    reads, lowest = law.reads, float(law.entropy.min())
+    reads = law.reads
+    lowest = float(law.entropy.min())
+    first = lowest if fit.is_broken else min(0.0, lowest)
     # As many points below the entropy now as for the run.
-    ends = lowest if fit.is_broken else min(0.0, lowest), law.entropy_now, float(law.entropy.max())
-    at, chance = np.union1d(*(np.linspace(*pair, 13) for pair in pairwise(ends))), tails(fit.level)
-    bands = np.array([cells.quantiles(chance) for cells in reads.predicted(at, reads.averaged)])
+    below = np.linspace(first, law.entropy_now, 13)
+    at = np.union1d(below, np.linspace(law.entropy_now, float(law.entropy.max()), 13))
+    bounds = tails(fit.level)
+    bands = np.array([cells.quantiles(bounds) for cells in reads.predicted(at, reads.averaged)])
     drawn = [form.form for form in law.forms if FORMS[form.form].colour or form.form == "law"]
     # The law with the coefficients that are printed, which no prior of its slope bounds.
     rows = [reads.law if name == "law" else reads.averaged * reads.table.is_form(name) for name in drawn]
@@ -245,7 +279,9 @@ def entropy_for(fit: Fit | LawFit, reward: float, level: float | None) -> Entrop
     level = checked_level(law.level if level is None else level)
     if isinstance(reward, float) and not math.isfinite(reward):
         raise UsageError("bad-reward", f"target reward {reward!r}, expected a finite number", "give a number")
-    reward, reads, tail = as_number(reward, "reward"), law.reads, tails(level)[0]
+    reward = as_number(reward, "reward")
+    reads = law.reads
+    tail = tails(level)[0]
     answer = partial(EntropySet, reward=reward, level=level, method=f"inverted band ({method})")
     if reward > reads.top:
         note = f"a reward of {reward:g} is above {reads.top:g}, the largest that is possible"
@@ -255,7 +291,8 @@ def entropy_for(fit: Fit | LawFit, reward: float, level: float | None) -> Entrop
         below = reads.p_below(entropy, weight, reward, merge=merge)
         return np.asarray(np.minimum(below - tail, 1.0 - tail - below))
 
-    value, notes = median_crossing(reads, weight, reward, law.entropy_now), list[str]()
+    value = median_crossing(reads, weight, reward, law.entropy_now)
+    notes: list[str] = []
     if value is None:
         notes.append(f"the curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats")
     ends = [0.0] if inside(np.zeros(1), False)[0] >= 0 else []

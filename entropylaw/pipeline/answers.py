@@ -6,14 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-from entropylaw.analysis.answer import Fitted, answer_of, fit_evaluations, fit_law, forecast_after
-from entropylaw.analysis.entropy_ahead import entropy_drop, explosion_of
+from entropylaw.analysis.answer import fit_evaluations, fit_law, largest_reward
+from entropylaw.analysis.entropy_ahead import explosion_of
 from entropylaw.analysis.forms import r_squared
 from entropylaw.analysis.law.evaluations import Evaluations, usable
 from entropylaw.analysis.law.verdict import divergence_note
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS
-from entropylaw.analysis.stop import stop_line
 from entropylaw.arguments import bad_argument, of_kind, text_or_none, texts
 from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import refusal_of
@@ -23,7 +22,6 @@ from entropylaw.logs.runs import Run, added
 from entropylaw.options import FitOptions, LogOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.pipeline.given_options import checked
-from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.phases import PhaseFit
 from entropylaw.results.result import Finding, caution, field_names, note, replace
@@ -109,18 +107,7 @@ def fit(
     if source is None:
         for option in _OF_LOGS.intersection(options):
             raise bad_argument(option, "a source, of which it is an option", "arrays alone")
-        settings = checked(FitOptions(**options))
-        return fit_law(
-            entropy,
-            reward,
-            step,
-            keep_outliers=settings.keep_outliers,
-            run=name or "run",
-            level=settings.level,
-            gain=settings.gain,
-            steps=settings.steps,
-            max_reward=_largest(settings, None),
-        )
+        return fit_law(entropy, reward, step, checked(FitOptions(**options)), run=name or "run")
     settings = checked(
         FitOptions(
             entropy=texts(entropy, "entropy"),
@@ -178,39 +165,15 @@ def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
     kl = divergence(run, used.step) if used.step.size else None
     if kl is not None:
         findings.append(divergence_note(*kl, used.reward, r_squared(used.entropy, used.reward)))
-    fitted = _fit_of_series(run, series, used, options, findings)
-    forecast, no_forecast = forecast_after(fitted, options.steps)
-    return answer_of(
-        fitted,
-        forecast=forecast,
-        no_forecast=no_forecast,
-        drop_per_100_steps=_drop(used, options.level),
-        stop_line=stop_line(
-            fitted.every,
-            fitted.state,
-            forecast,
-            steps=options.steps,
-            cost_per_step=options.cost_per_step,
-            max_reward=fitted.max_reward,
-            label=series.label or series.reward_choice.column,
-            is_score=fitted.is_score,
-            level=options.level,
-        ),
-    )
-
-
-def _drop(used: Evaluations, level: float) -> Estimate | None:
-    """The recent fall of the entropy; None of a run without one."""
-    if not used.step.size:
-        return None
-    return entropy_drop(used.step, used.entropy, level=level)
+    label = series.label or series.reward_choice.column
+    return _fit_of_series(run, series, used, options, findings, label=label)
 
 
 def fit_series_alone(run: Run, series: Series, options: FitOptions) -> Fit:
     """The fit of a run with one of its rewards, without what comes after its last step."""
     series = _from_first_step(series, options)
     used = _evaluations_of(series, options)
-    return answer_of(_fit_of_series(run, series, used, options, _about_columns(series)))
+    return _fit_of_series(run, series, used, options, _about_columns(series), is_ahead=False)
 
 
 def _from_first_step(series: Series, options: FitOptions) -> Series:
@@ -290,30 +253,27 @@ def _fit_of_series(
     used: Evaluations,
     options: FitOptions,
     findings: Sequence[Finding],
-) -> Fitted:
-    """What is fitted to a series; of too few evaluations the hint is the series' own."""
+    *,
+    label: str | None = None,
+    is_ahead: bool = True,
+) -> Fit:
+    """The fit of a series; of too few evaluations the hint is the series' own."""
     lacking = series.no_entropy
     try:
         return fit_evaluations(
             used,
+            options,
             run=series.run,
-            level=options.level,
-            gain=options.gain,
-            max_reward=_largest(options, series.max_reward),
+            max_reward=largest_reward(options, series.max_reward),
             findings=findings,
             no_entropy=None if lacking is None else refusal_of(lacking, run),
+            label=label,
+            is_ahead=is_ahead,
         )
     except FitError as error:
         if error.slug != "too-few-evaluations" or not series.offer:
             raise
         raise FitError(error.slug, error.message, series.offer) from error
-
-
-def _largest(options: FitOptions, of_series: float | None) -> float | None:
-    """The largest reward that is possible: as given, or else by the column; None where it is not known."""
-    if options.max_reward is None:
-        return of_series
-    return None if isinstance(options.max_reward, str) else options.max_reward
 
 
 def phases(
