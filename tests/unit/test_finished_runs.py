@@ -15,7 +15,9 @@ from tests.unit.test_stop import STEP, climbing, peaked, run
 
 def test_cuts_are_before_what_is_predicted():
     step = np.arange(100.0)
-    for until, at, nearest in cuts_of(step):
+    cuts = list(cuts_of(step))
+    assert len({until for until, _, _ in cuts}) > 1
+    for until, at, nearest in cuts:
         assert step[until - 1] < at
         assert nearest.min() >= until
         assert np.abs(step[nearest] - at).max() <= 2.5

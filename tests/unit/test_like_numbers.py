@@ -551,12 +551,13 @@ def test_no_arm_with_one_living_seed_decides(case):
         result = compare_arms(arms, baseline="base", along=ALONG, margin=margin)
         pair = result.pair("clip", "base")
         assert pair is not None
-        for row in pair.differences:
-            if row.headline:
-                assert row.decision is Decision.undecided
-                assert (row.p_adjusted, row.estimate.low, row.inner) == (None, None, None)
-                assert row.estimate.value is not None
-                assert row.estimate.note == why
+        headline = [row for row in pair.differences if row.headline]
+        assert headline
+        for row in headline:
+            assert row.decision is Decision.undecided
+            assert (row.p_adjusted, row.estimate.low, row.inner) == (None, None, None)
+            assert row.estimate.value is not None
+            assert row.estimate.note == why
         assert pair.band is None
         assert f"without interval ({why})" in rendered(result, "markdown")
 
