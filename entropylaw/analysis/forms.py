@@ -40,13 +40,9 @@ def design(column: FloatArray) -> FloatArray:
 
 
 def law_line(entropy: FloatArray, reward: FloatArray, later: FloatArray) -> FloatArray:
-    """The law by least squares at entropies (n,), read at ``later`` ones (k,)."""
-    return np.asarray(design(np.expm1(later)) @ least_squares(entropy, reward))
-
-
-def least_squares(entropy: FloatArray, reward: FloatArray) -> FloatArray:
-    """The law's ceiling and a, shape (2,), by least squares at entropies (n,), as papers quote them."""
-    return np.asarray(np.linalg.lstsq(design(np.expm1(entropy)), reward, rcond=None)[0])
+    """The law by least squares at entropies (n,), as papers quote it, read at ``later`` ones (k,)."""
+    ceiling_and_a = np.linalg.lstsq(design(np.expm1(entropy)), reward, rcond=None)[0]
+    return np.asarray(design(np.expm1(later)) @ ceiling_and_a)
 
 
 def r_squared(entropy: FloatArray, reward: FloatArray) -> float:

@@ -62,15 +62,15 @@ def law_reads(
 
 
 @one_thread
-def reads_of(law: LawFit) -> Reads:
-    """The table of a law's evaluations."""
+def reads_of(law: LawFit, first: int | None = None) -> Reads:
+    """The table of a law's evaluations, or of the first of them."""
     smoothed = SmoothedEntropy(
-        entropy=law.smoothed_entropy,
-        sd=law.smoothing_error,
+        entropy=law.smoothed_entropy[:first],
+        sd=law.smoothing_error[:first],
         noise=law.entropy_noise,
         length=law.smoothing_length,
     )
-    return law_reads(law.step, law.reward, smoothed, law.max_reward)
+    return law_reads(law.step[:first], law.reward[:first], smoothed, law.max_reward)
 
 
 def evaluations(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -291,7 +291,11 @@ def entropy_for(fit: Fit | LawFit, reward: float, level: float | None) -> Entrop
         below = reads.p_below(entropy, weight, reward, merge=merge)
         return np.asarray(np.minimum(below - tail, 1.0 - tail - below))
 
-    value = median_crossing(reads, weight, reward, law.entropy_now)
+    def over_median(entropy: FloatArray, merge: bool) -> FloatArray:
+        return np.asarray(reads.p_below(entropy, weight, reward, merge=merge) - 0.5)
+
+    # Where the curve's median is the reward, next to the entropy now.
+    value = min(crossings(over_median), key=lambda root: abs(root - law.entropy_now), default=None)
     notes: list[str] = []
     if value is None:
         notes.append(f"the curve gives a reward of {reward:g} at no entropy up to {HIGHEST_ENTROPY:g} nats")
@@ -305,12 +309,6 @@ def entropy_for(fit: Fit | LawFit, reward: float, level: float | None) -> Entrop
         notes = [f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"]
     intervals = tuple(zip(ends[::2], highs, strict=True))
     return answer(value=value, intervals=intervals, note="; ".join(notes) or None)
-
-
-def median_crossing(reads: Reads, weight: FloatArray, reward: float, now: float) -> float | None:
-    """The entropy nearest to ``now`` at which the curve's median crosses a reward; None without any."""
-    roots = crossings(lambda entropy, merge: reads.p_below(entropy, weight, reward, merge=merge) - 0.5)
-    return min(roots, key=lambda root: abs(root - now), default=None)
 
 
 def short_answer(fit: Fit) -> Answer:

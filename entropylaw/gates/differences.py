@@ -6,7 +6,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from entropylaw.gates.quantity import CHANGE, LEVELS_APART, NATS, REWARD, Quantity, Unit, Unknown, Value
-from entropylaw.results import Estimate
 from entropylaw.results.result import replace
 from entropylaw.units import MOST_NATS
 
@@ -53,16 +52,6 @@ def _missing_run(document: ComparisonDocument, arm: str, baseline: str, name: st
     return ""
 
 
-def _turned(estimate: Estimate) -> Estimate:
-    """The difference in the other direction."""
-    return replace(
-        estimate,
-        value=_negated(estimate.value),
-        low=_negated(estimate.high),
-        high=_negated(estimate.low),
-    )
-
-
 def _negated(number: float | None) -> float | None:
     """A number with the other sign; None for an open end."""
     return None if number is None else -number
@@ -87,8 +76,14 @@ def difference(arm: str, baseline: str, name: str) -> Quantity:
         estimate = compared.estimate
         if estimate.value is None:
             return Unknown(reason=f"{arms_compared}: {estimate.note or 'the difference is not known'}")
-        if straight is None:
-            return _turned(estimate)
-        return estimate
+        if straight is not None:
+            return estimate
+        # In the other direction the low end is the high one.
+        return replace(
+            estimate,
+            value=-estimate.value,
+            low=_negated(estimate.high),
+            high=_negated(estimate.low),
+        )
 
     return replace(differences()[name], name=f"{DIFFERENCE}({arm}, {baseline}).{name}", accessor=read)

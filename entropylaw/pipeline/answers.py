@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, overload
 
 from entropylaw.analysis.answer import fit_evaluations, fit_law, largest_reward
 from entropylaw.analysis.entropy_ahead import explosion_of
 from entropylaw.analysis.forms import r_squared
-from entropylaw.analysis.law.evaluations import Evaluations, usable
+from entropylaw.analysis.law.evaluations import usable
 from entropylaw.analysis.law.verdict import divergence_note
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS
@@ -157,23 +158,44 @@ def _only_run(source: Any, options: LogOptions, columns: Sequence[str], name: st
     return runs[0] if name is None else replace(runs[0], name=name)
 
 
-def fit_series(run: Run, series: Series, options: FitOptions) -> Fit:
-    """The fit of a run with one of its rewards, with all that is said of a log; raises as :func:`fit`."""
-    series = _from_first_step(series, options)
-    used = _evaluations_of(series, options)
-    findings = [*_about_columns(series), *_about_entropy(series)]
-    kl = divergence(run, used.step) if used.step.size else None
-    if kl is not None:
-        findings.append(divergence_note(*kl, used.reward, r_squared(used.entropy, used.reward)))
-    label = series.label or series.reward_choice.column
-    return _fit_of_series(run, series, used, options, findings, label=label)
+def fit_series(run: Run, series: Series, options: FitOptions, *, is_alone: bool = False) -> Fit:
+    """The fit of a run with one of its rewards, with all that is said of a log; raises as :func:`fit`.
 
-
-def fit_series_alone(run: Run, series: Series, options: FitOptions) -> Fit:
-    """The fit of a run with one of its rewards, without what comes after its last step."""
+    ``is_alone`` leaves out what comes after its last step, and what other columns say.
+    """
     series = _from_first_step(series, options)
-    used = _evaluations_of(series, options)
-    return _fit_of_series(run, series, used, options, _about_columns(series), is_ahead=False)
+    used = usable(
+        series.entropy,
+        series.reward,
+        series.step,
+        keep_outliers=options.keep_outliers,
+        logged=series.logged,
+        unpaired=series.unpaired,
+        end=series.end,
+    )
+    findings = _about_columns(series)
+    if not is_alone:
+        findings += _about_entropy(series)
+        kl = divergence(run, used.step) if used.step.size else None
+        if kl is not None:
+            findings.append(divergence_note(*kl, used.reward, r_squared(used.entropy, used.reward)))
+    lacking = series.no_entropy
+    try:
+        return fit_evaluations(
+            used,
+            options,
+            run=series.run,
+            max_reward=largest_reward(options, series.max_reward),
+            findings=findings,
+            no_entropy=None if lacking is None else refusal_of(lacking, run),
+            label=None if is_alone else series.label or series.reward_choice.column,
+            is_ahead=not is_alone,
+        )
+    except FitError as error:
+        # Of too few evaluations the hint is the series' own.
+        if error.slug != "too-few-evaluations" or not series.offer:
+            raise
+        raise FitError(error.slug, error.message, series.offer) from error
 
 
 def _from_first_step(series: Series, options: FitOptions) -> Series:
@@ -214,19 +236,6 @@ def _from_step(
     return step[step >= first], values[step >= first]
 
 
-def _evaluations_of(series: Series, options: FitOptions) -> Evaluations:
-    """The evaluations of a series that can be fitted."""
-    return usable(
-        series.entropy,
-        series.reward,
-        series.step,
-        keep_outliers=options.keep_outliers,
-        logged=series.logged,
-        unpaired=series.unpaired,
-        end=series.end,
-    )
-
-
 def _about_columns(series: Series) -> list[Finding]:
     """What is known of the columns of a series."""
     choice = series.reward_choice
@@ -245,35 +254,6 @@ def _about_entropy(series: Series) -> Sequence[Finding]:
     if series.entropy_choice is None:
         return ()
     return explosion_of(*(series.logged or (series.step, series.entropy)))
-
-
-def _fit_of_series(
-    run: Run,
-    series: Series,
-    used: Evaluations,
-    options: FitOptions,
-    findings: Sequence[Finding],
-    *,
-    label: str | None = None,
-    is_ahead: bool = True,
-) -> Fit:
-    """The fit of a series; of too few evaluations the hint is the series' own."""
-    lacking = series.no_entropy
-    try:
-        return fit_evaluations(
-            used,
-            options,
-            run=series.run,
-            max_reward=largest_reward(options, series.max_reward),
-            findings=findings,
-            no_entropy=None if lacking is None else refusal_of(lacking, run),
-            label=label,
-            is_ahead=is_ahead,
-        )
-    except FitError as error:
-        if error.slug != "too-few-evaluations" or not series.offer:
-            raise
-        raise FitError(error.slug, error.message, series.offer) from error
 
 
 def phases(
@@ -369,7 +349,7 @@ def phases_of_series(run: Run, series: PhaseSeries, options: PhaseOptions) -> Ph
 
 COMPUTED: dict[str, Callable[..., Any]] = {
     "fit": fit_series,
-    "law": fit_series_alone,
+    "law": partial(fit_series, is_alone=True),
     "phases": phases_of_series,
 }
 """Name of a step → its function of a run, the run's series and the options."""

@@ -10,7 +10,6 @@ from entropylaw.documents.codec import as_stored
 from entropylaw.documents.document import Entry, FitDocument, PredictionDocument, RunPrediction
 from entropylaw.errors import FitError, InputError, UsageError
 from entropylaw.escaping import shown
-from entropylaw.results import EntropySet
 from entropylaw.results.columns import Refusal, limit_in
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
@@ -66,11 +65,6 @@ def with_law(fits: FitDocument) -> FitDocument:
     return replace(fits, runs=tuple(entries))
 
 
-def _entropies_for(answer: Fit, rewards: Sequence[float], level: float | None) -> tuple[EntropySet, ...]:
-    """The entropies at which each of some rewards is reached."""
-    return tuple(answer.entropy_for(reward, level=level) for reward in rewards)
-
-
 def _target_reward(entry: Entry[Fit], text: str) -> float:
     """A target as it is written, in the unit of the reward of a fitted run.
 
@@ -110,6 +104,7 @@ def _predict_run(
         if law is not None:
             entropies = [max(law.entropy_now, 0.0)]
     gain = answer.gain if gain is None else gain
+    of_law = () if law is None else rewards
     prediction = RunPrediction(
         state=answer.state,
         no_state=answer.no_state,
@@ -121,7 +116,7 @@ def _predict_run(
         no_law=answer.no_law,
         ceiling=None if law is None else law.ceiling,
         predictions=() if law is None else answer.predict(entropies, level=level),
-        entropies=() if law is None else _entropies_for(answer, rewards, level),
+        entropies=tuple(answer.entropy_for(reward, level=level) for reward in of_law),
         n_rewards=answer.n_rewards,
         max_reward=answer.max_reward,
     )

@@ -135,7 +135,8 @@ def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
 
 def _smoothed_cautions(reward: FloatArray) -> Iterator[Finding]:
     """Whether rewards (n,) look smoothed."""
-    change, edge = np.diff(reward), SMOOTH_WINDOW // 2
+    change = np.diff(reward)
+    edge = SMOOTH_WINDOW // 2
     if change.size >= 2 * SMOOTH_WINDOW:
         # Less their moving average: the trend is gone.
         average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropylaw.analysis.numbers import reads_of
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import levels_of
-from entropylaw.engine.reads import Reads
-from entropylaw.engine.table import table_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.results import KeptWord
 from entropylaw.results.law import LawFit
@@ -33,17 +32,11 @@ def kept_word_of(law: LawFit) -> KeptWord | None:
     later = law.n - fitted
     if fitted < FEWEST or later < FEWEST // 2 or np.ptp(entropy) == 0 or np.ptp(reward) == 0:
         return None
-    table = table_of(
-        step,
-        entropy,
-        reward,
-        error_sd=law.smoothing_error[:fitted],
-        error_length=law.smoothing_length,
-    )
-    reads = Reads(table, np.inf if law.max_reward is None else law.max_reward)
+    reads = reads_of(law, first=fitted)
     level = float(levels_of(step, reward).level()[-1])
     off = law.reward[fitted:] - level
-    of_law, averaged = table.mean_curves(law.smoothed_entropy[fitted - 1 :], [reads.law, reads.averaged])
+    later_entropy = law.smoothed_entropy[fitted - 1 :]
+    of_law, averaged = reads.table.mean_curves(later_entropy, [reads.law, reads.averaged])
     return KeptWord(
         fitted=fitted,
         law=_root_mean_square(off - (of_law[1:] - of_law[0])),
