@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -42,8 +41,8 @@ def fit(options: FitCommand) -> None:
         formats.pop("-", None)
     output.deliver(document, formats, others=stored, quiet=quiet)
     for path in stored:
-        several = len({entry.run for entry in document.runs}) > 1
-        say_stored(path, several=several, quiet=quiet)
+        more = "; more with --details" if format == "text" else ""
+        say(f"stored in {path} for `entropylaw predict`{more}", quiet=quiet)
     output.finish_fits(document.runs)
     finish_partly(inputs, document.runs, strict=options.strict)
 
@@ -75,15 +74,6 @@ def finish_partly(inputs: Inputs, runs: Sequence[Entry[Any]], *, strict: bool) -
     say(one_line("; ".join(phrases)), quiet=False)
     if strict:
         raise typer.Exit(FitError.exit_code)
-
-
-def say_stored(path: str, *, several: bool, quiet: bool) -> None:
-    """Say where the fits were stored, and name a command to try next."""
-    fits, command = ("fits", "report") if several else ("fit", "predict")
-    words = f"in {path}, which `entropylaw predict` reads (--no-save stores none)."
-    say(f"Stored the {fits} {words}", quiet=quiet)
-    folder = f" -o {FOLDER}/" if several else ""
-    say(f"next  entropylaw {command} {shlex.quote(path)}{folder}", quiet=quiet)
 
 
 def path_for(document: FitDocument, logs: Sequence[str]) -> str:

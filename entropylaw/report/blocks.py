@@ -26,6 +26,13 @@ DATA = "data"
 INDEX = "index"
 """Where a column is shown: in tables for people, in CSV and frames, on the page of an index."""
 
+STATE = "state"
+FORECAST = "forecast"
+LAW = "law"
+READING = "reading"
+TOPICS = (STATE, FORECAST, LAW, READING)
+"""The parts of what is known of a run, each of which a terminal shows on request."""
+
 MOST_FILES = 2
 """Files that are not read for the same reason and are all named."""
 
@@ -60,13 +67,15 @@ class Column(Struct, frozen=True):
 class Heading(Struct, frozen=True):
     """A title: of a document (1), of a run or of several together (2), of a part of these (3).
 
-    ``about`` follows it; ``name`` is its id on a page. On a terminal, parts have no titles.
+    ``about`` follows it; ``name`` is its id on a page. On a terminal, parts have no titles, and those that
+    have a ``topic``, one of :data:`TOPICS`, are shown on request.
     """
 
     text: str
     level: int = 3
     about: str = ""
     name: str = ""
+    topic: str = ""
 
 
 class Verdict(Struct, frozen=True):
@@ -91,16 +100,13 @@ class Fact(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True):
-    """Numbers with their intervals, under a title; ``interval`` names the level and the method.
-
-    ``unsafe`` says why the numbers are not to be used; empty where they are to be. A terminal shows
-    ``detail`` on request.
+    """Numbers with their intervals, under a title; ``interval`` names the level. A terminal shows ``detail`` on
+    request.
     """
 
     title: str
     facts: Sequence[Fact]
     interval: str
-    unsafe: str = ""
     detail: bool = False
 
 
@@ -168,12 +174,14 @@ class Notes(Struct, frozen=True):
 class Answer(Note, frozen=True, kw_only=True):
     """The answer to a question of a user: a ``value``, and notes ``about`` it; its text has both.
 
-    ``verdict`` is the word of the state or of the law, by which a page colours it; empty of others.
+    ``verdict`` is the word of the state, by which a page colours it; empty of others. In the place of an
+    answer a terminal shows the numbers of its ``topic``, where these are requested.
     """
 
     value: str
     about: Sequence[str] = ()
     verdict: str = ""
+    topic: str = ""
 
 
 class Answers(Notes, frozen=True):
@@ -192,11 +200,10 @@ class Figure(Struct, frozen=True):
 
 
 class OnRequest(Struct, frozen=True):
-    """A sentence that takes a fit to make: a terminal makes and shows it on request, and no other medium."""
+    """A sentence that takes a fit to make: a terminal shows it with its topic, and no other medium."""
 
     label: str
     sentence: Callable[[], str]
-    detail: bool = True
 
 
 Block = Heading | Verdict | Facts | Table | Notes | Figure | OnRequest

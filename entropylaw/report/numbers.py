@@ -30,13 +30,13 @@ class EstimateText(NamedTuple):
         return MISSING if self.low == self.high == MISSING else f"[{self.low}, {self.high}]"
 
 
-def format_estimate(estimate: Estimate, unit: str = "") -> EstimateText:
+def format_estimate(estimate: Estimate, unit: str = "", *, finest: float = 0.0) -> EstimateText:
     """Value and interval with one number of decimals for all three; the ``unit`` follows the value.
 
     With ``"%"`` the estimate is a share, and its numbers are multiplied by 100.
 
     The interval's half-width gets two significant digits (0.0995 rounds to 0.10 and so costs a decimal); of
-    one with one end, the distance of that end to the value. Without an interval the value gets three. Very
+    one with one end, the distance of that end to the value; and no second one below ``finest``. Without an interval the value gets three. Very
     large or very small numbers have one exponent for all three, so that they can be compared at a glance.
     """
     scale = {"%": 100}.get(unit, 1)
@@ -52,6 +52,8 @@ def format_estimate(estimate: Estimate, unit: str = "") -> EstimateText:
         # A narrower interval is a rounding error of logs in single precision. No digit before the point is
         # rounded where they are written out.
         decimals = max(_decimals(size, 3), 0) if size < 1e6 else _decimals(size, 3)
+    if finest:
+        decimals = max(min(decimals, _decimals(finest, 1)), _decimals(width, 1))
     text = EstimateText(*(_fixed(x, decimals, size) for x in (value, low, high)))
     return text if text.value == MISSING else text._replace(value=f"{text.value} {unit}".rstrip())
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from entropylaw.documents.document import Entry
 from entropylaw.documents.summary import RunSummary
-from entropylaw.escaping import one_line
+from entropylaw.escaping import counted, one_line
 from entropylaw.logs.source import Meaning
-from entropylaw.report.blocks import Answer, Note, labelled
+from entropylaw.report.blocks import FORECAST, LAW, STATE, Answer, Note, labelled
 from entropylaw.report.numbers import (
     cell_text,
     format_estimate,
@@ -52,13 +52,15 @@ def headline(fit: Fit) -> str:
 
 
 NO_LAW = {
-    "no-entropy-column": "no entropy in this log",
     "no-entropy": "no entropy was given",
     "no-pairs": "no step has both an entropy and a reward",
     "entropy-constant": "the entropy does not move",
     "reward-constant": "the reward does not move",
 }
 """Slug of the reason why there is no law → in a few words."""
+
+NO_ENTROPY = "no-entropy-column"
+"""Slug of the reason of a log without an entropy: the title of the run says so."""
 
 
 def state_cell(entry: Entry[Fit]) -> str:
@@ -77,7 +79,7 @@ def answers(fit: Fit) -> list[Answer]:
     if not fit.is_broken:
         rows += _next_answers(fit)
     if fit.keep is not None:
-        rows.append(_keep_answer(fit.keep))
+        rows.append(_keep_answer(fit.keep, broken=fit.is_broken))
     for finding in fit.findings:
         if finding.code == NO_SCORE:
             no_score = "{name} is no score by its name ({sort})".format_map(finding.values)
@@ -90,18 +92,24 @@ def _state_answer(fit: Fit) -> Answer:
     """The state of a run in a word, and its numbers."""
     state = fit.state
     if state is None:
-        return answer("state", "not known", fit.no_state, after=": ")
-    now = f"{format_number(state.now.value)} now"
-    return answer(state.word, now, *_about_state(state), after=": ", verdict=state.word.replace(" ", "-"))
+        return answer("state", "not known", fit.no_state, after=": ", topic=STATE)
+    return answer(
+        state.word,
+        f"{format_number(state.now.value)} now",
+        *about_state(state),
+        after="; " if state.word in ("broken", "cannot tell") else ": ",
+        verdict=state.word.replace(" ", "-"),
+        topic=STATE,
+    )
 
 
 ROUNDING = 1e-12
 """Share of a level, or of the gain, below which noise is rounding: the reward never moved."""
 
 
-def _about_state(state: State) -> list[str]:
+def about_state(state: State) -> list[str]:
     """What is to be known of a word."""
-    since = format_step(state.since)
+    since = since_words(state)
     if state.lost is not None:
         # What it was is the level at the step to keep, which is said there.
         return [f"lost since step {since}"]
@@ -109,17 +117,22 @@ def _about_state(state: State) -> list[str]:
         return [f"no usable reward after step {since}"]
     if state.noise <= ROUNDING * max(abs(state.now.value or 0.0), state.gain):
         return [f"the same at all evaluations since step {since}"]
-    gained = f"{_signed(state.gained)} since the start"
+    gained = f"{_signed(state.gained, state.gain)} since the start"
     if state.word == "flat":
         return [f"changed by less than {state.gain:.3g} since step {since}", gained]
     if state.word == "cannot tell":
         return [f"a change below {format_number(state.would_show, 2)} would not show", gained]
-    return [gained, f"{_signed(state.change)} over the last third"]
+    return [gained, f"{_signed(state.change, state.gain)} in the last third"]
 
 
-def _signed(estimate: Estimate) -> str:
-    """A change with its sign and its interval."""
-    text = format_estimate(estimate)
+def since_words(state: State) -> str:
+    """The step since which a word holds: of a third of a run it is between two evaluations."""
+    return format_step(round(state.since) if state.since >= 100 else float(f"{state.since:.3g}"))
+
+
+def _signed(estimate: Estimate, gain: float) -> str:
+    """A change with its sign and its interval, to a tenth of the gain that counts."""
+    text = format_estimate(estimate, finest=gain / 10)
     sign = "" if estimate.value is None or estimate.value < 0 else "+"
     return f"{sign}{text.value} {text.interval}".rstrip()
 
@@ -128,13 +141,13 @@ def _next_answers(fit: Fit) -> list[Answer]:
     """The forecasts, or why there are none."""
     ahead = fit.forecast
     if ahead is None:
-        return [answer("next", "none", fit.no_forecast or NO_FORECAST, after=": ")]
+        return [answer("next", "none", fit.no_forecast or NO_FORECAST, after=": ", topic=FORECAST)]
     rows: list[Answer] = []
     for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
         text = format_estimate(reward)
         by = f"{text.interval} by step {format_step(step)}"
         gain = f"a gain of {ahead.gain:.3g} or more {in_such_runs(chance)}"
-        rows.append(answer("next", text.value, by, gain))
+        rows.append(answer("next", text.value, by, gain, between="; ", topic=FORECAST))
     return rows
 
 
@@ -148,13 +161,15 @@ def in_such_runs(chance: float) -> str:
     return f"in {tenths} of 10 such runs"
 
 
-def _keep_answer(keep: Kept) -> Answer:
-    """The step to keep."""
+def _keep_answer(keep: Kept, *, broken: bool) -> Answer:
+    """The step to keep; that it is better than the last needs no words where the reward was lost."""
     step = f"step {format_step(keep.step)}"
     if keep.is_last:
         return answer("keep", step, "the last", after=", ")
-    better = f"better than the last with {p_words(keep.p_better)}"
-    return answer("keep", step, format_number(keep.level), better, after=": ")
+    level = format_number(keep.level)
+    if broken:
+        return answer("keep", step, level, after=": ")
+    return answer("keep", step, level, f"better than the last with {p_words(keep.p_better)}", after=": ")
 
 
 def _stop_answers(fit: Fit) -> list[Answer]:
@@ -170,68 +185,88 @@ def _stop_answers(fit: Fit) -> list[Answer]:
 
 def _law_answers(fit: Fit) -> list[Answer]:
     """The law: its numbers, its word with the reason, and the reward at H = 0; or why there is none."""
+    if fit.is_broken:
+        lost = (
+            "rewards are missing at the end" if fit.state and fit.state.has_ended else "the reward was lost"
+        )
+        return [answer("law", "not asked", lost, after=": ", topic=LAW)]
     law = fit.law
     if law is None:
-        lacking = fit.no_law
-        reason = "" if lacking is None else NO_LAW.get(lacking.slug, lacking.message)
-        return [answer("law", "none", *filter(None, (reason,)), after=": ", verdict="none")]
-    if fit.is_broken:
-        return [answer("law", "none", "the run is broken", after=": ", verdict="none")]
-    word = law.verdict.value
+        return [answer("law", "none", *filter(None, [_no_law(fit.no_law)]), after=": ", topic=LAW)]
     about = [law.why.value] if law.why is not None else []
-    about += [*_by_divergence(fit), *_at_zero(fit, law)]
-    # A reason may have a comma of its own.
-    return [_coefficients(law), answer("law", word, *about, after=": ", between="; ", verdict=word)]
+    about += _at_zero(fit, law)
+    after = ": " if law.why is not None else "; "
+    verdict = answer("law", law.verdict.value, *about, after=after, between="; ", topic=LAW)
+    return [_coefficients(fit, law), verdict]
+
+
+def _no_law(lacking: Refusal | None) -> str:
+    """Why there is no law: of a log without an entropy what logs one, as its title says that it has none."""
+    if lacking is None:
+        return ""
+    if lacking.slug == NO_ENTROPY:
+        return lacking.hint
+    return NO_LAW.get(lacking.slug, lacking.message)
 
 
 def _by_divergence(fit: Fit) -> list[str]:
-    """That the divergence from the reference policy explains more of the reward than the law does."""
+    """R² of the divergence from the reference policy, where it explains more of the reward than the law."""
     for finding in fit.findings:
         if finding.code == DIVERGENCE and finding.values["explains_more"]:
             r_squared = format_r_squared(float(str(finding.values["r_squared"])))
-            return [f"{finding.values['best']} explains more (R² {r_squared})"]
+            return [f"of {finding.values['best']} {r_squared}"]
     return []
 
 
-def _coefficients(law: LawFit) -> Answer:
-    """The coefficients of the law, and how well it fits by least squares."""
-    label = "R = b − a·exp(H)"
-    r_squared = f"R² {format_r_squared(law.r_squared)}"
+def _coefficients(fit: Fit, law: LawFit) -> Answer:
+    """The coefficients of the law, how well it fits by least squares, and the number of cautions."""
+    r_squared = ", ".join([f"R² {format_r_squared(law.r_squared)}", *_by_divergence(fit)])
+    numbers = f"a {format_interval(law.a)}, b {format_interval(law.b)}"
     if law.a.value is None:
-        return answer(label, "a and b are not known", law.a.note or "", r_squared, after=": ")
-    coefficients = f"a {format_interval(law.a)}, b {format_interval(law.b)}"
-    return Answer(label, f"{coefficients}, {r_squared}", value=r_squared, about=(coefficients,))
+        numbers = f"a and b are not known ({law.a.note})"
+    about = [f"R = b − a·exp(H): {numbers}"]
+    text = f"{about[0]}, {r_squared}"
+    if fit.cautions:
+        about.append(counted(len(fit.cautions), "caution"))
+        text += f"; {about[-1]}"
+    return Answer("law", text, value=r_squared, about=about, topic=LAW)
 
 
 def _at_zero(fit: Fit, law: LawFit) -> list[str]:
-    """The reward at H = 0 by the law, where it is above the reward now; or that it is reached.
+    """The reward at H = 0 by the law, and where it is not above the reward now, that it is reached.
 
-    That it is reached says nothing of a run where the law fails.
+    The latter says nothing of a run where the law fails.
     """
     if law.ceiling.value is None:
         return []
     value = format_interval(law.ceiling)
     now = None if fit.state is None else fit.state.now.value
-    if now is not None and law.ceiling.value <= now:
-        if law.verdict is Verdict.fails:
-            return []
-        return [f"already at the law's value at H = 0 ({value})"]
-    return [f"{value} at H = 0"]
+    if now is None or law.ceiling.value > now:
+        return [f"at H = 0: {value}"]
+    if law.verdict is Verdict.fails:
+        return []
+    return [f"at H = 0: {value}, reached"]
 
 
 def answer(
-    label: str, value: str, *about: str, after: str = " ", between: str = ", ", verdict: str = ""
+    label: str,
+    value: str,
+    *about: str,
+    after: str = " ",
+    between: str = ", ",
+    verdict: str = "",
+    topic: str = "",
 ) -> Answer:
-    """An answer whose text is its value, and ``after`` it what is to be known of that."""
+    """An answer whose text is its value, ``after`` it what is to be known of that, with ``between``."""
     text = f"{value}{after}{between.join(about)}" if about else value
-    return Answer(label, text, value=value, about=about, verdict=verdict)
+    return Answer(label, text, value=value, about=about, verdict=verdict, topic=topic)
 
 
 def _stop_reasons(line: StopLine) -> list[str]:
     """Why a stop line says what it says."""
     reasons = []
     if line.says == "broken" and line.state is not None:
-        reasons += _about_state(line.state)
+        reasons += about_state(line.state)
     if line.says == "stop" and line.best_step is not None:
         reasons.append(
             f"no new best reward since step {format_step(line.best_step)}, half of the plan or more"

@@ -23,7 +23,17 @@ def describe(result: Forecast) -> list[b.Block]:
     """A forecast without the fit that it is of."""
     now = format_number(result.now)
     head = b.Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}, level {now}")
-    return [head, *sections(result, result)]
+    return [head, *with_law(result)]
+
+
+def with_law(ahead: Forecast) -> list[b.Block]:
+    """The forecast with its figure, and what the law alone says of the same steps."""
+    notes: list[b.Note] = []
+    if ahead.law is not None:
+        errors = f"{format_number(ahead.law.error, 2)} over the last third of the run"
+        last = format_number(ahead.law.last_value_error, 2)
+        notes.append(b.Note("law", f"error {errors}; of the last value before it {last}"))
+    return [b.Figure("forecast", ahead), *sections(ahead, by_the_law=True), b.Notes(notes)]
 
 
 def table(result: Forecast) -> b.Table:
@@ -35,25 +45,26 @@ def table(result: Forecast) -> b.Table:
     return b.Table(STEPS, list(rows))
 
 
-def of_fit(fit: Fit, part: object) -> list[b.Block]:
+def of_fit(fit: Fit) -> list[b.Block]:
     """The forecast of a fit, or why there is none."""
     if fit.forecast is not None and not fit.is_broken:
-        return sections(fit.forecast, part, detail=True)
+        return sections(fit.forecast)
     reason = "the run is broken" if fit.is_broken else fit.no_forecast or words.NO_FORECAST
-    return [b.paragraphs(f"There is no forecast: {reason}.", detail=True)]
+    return [b.paragraphs(f"There is no forecast: {reason}.")]
 
 
-def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.Block]:
-    """The forecast with its figure from ``part``; the ``detail`` of a fit has none."""
+def sections(ahead: Forecast, *, by_the_law: bool = False) -> list[b.Block]:
+    """The forecast, and what the law alone says where that is requested."""
     count = f"{ahead.n} evaluations" if ahead.block == 1 else f"{ahead.n} means of {ahead.block} evaluations"
     if ahead.without_entropy:
         count += f" ({ahead.without_entropy} without an entropy)"
     basis = f"From {count} up to step {format_step(ahead.last_step)}."
     gain = replace(STEPS[2], label=f"P(+{ahead.gain:.3g} or more)")
     reward = replace(STEPS[1], label=f"reward, {format_percent(ahead.level)} interval")
-    rows = replace(table(ahead), columns=(STEPS[0], reward, gain, *STEPS[3:]), detail=detail)
-    if not ahead.entropies:
-        rows = replace(rows, columns=rows.columns[:3], rows=[row[:3] for row in rows.rows])
+    columns = [STEPS[0], reward, gain]
+    if ahead.entropies:
+        columns += STEPS[3:] if by_the_law else STEPS[3:4]
+    rows = [row[: len(columns)] for row in table(ahead).rows]
     notes: list[b.Note] = []
     ever = f"{words.in_such_runs(ahead.p_ever)}, the level is that high at some step until then"
     notes.append(b.Note("ever", ever))
@@ -65,14 +76,5 @@ def sections(ahead: Forecast, part: object, *, detail: bool = False) -> list[b.B
             ends = [round(step) for step in (ahead.spent.value, ahead.spent.low or 0.0)]
             spent = "95 % of exp(H) − 1 is spent by step {}, not before step {}, perhaps never".format(*ends)
         notes.append(b.Note("entropy", spent))
-    if ahead.law is not None:
-        errors = f"{format_number(ahead.law.error, 2)} over the last third of the run"
-        last = format_number(ahead.law.last_value_error, 2)
-        notes.append(b.Note("law", f"error {errors}; of the last value before it {last}"))
     notes += b.labelled("note", ahead.notes)
-    return [
-        *([] if detail else [b.Figure("forecast", part)]),
-        b.paragraphs(basis, detail=detail),
-        rows,
-        b.Notes(notes, detail=detail),
-    ]
+    return [b.Table(columns, rows), b.paragraphs(basis), b.Notes(notes)]

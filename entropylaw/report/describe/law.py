@@ -1,4 +1,4 @@
-"""The law of a run, and the other functional forms."""
+"""A run: its answers, and the numbers of its state, of the forecast and of the law."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     format_number,
     format_percent,
-    format_probability,
     format_r_squared,
     format_step,
     odds_words,
-    p_words,
 )
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import replace, sentences
+from entropylaw.results.result import NO_SCORE
+from entropylaw.results.state import State
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda form: form_label(form.form)),
@@ -33,13 +32,35 @@ FORM_COLUMNS = (
 )
 
 
+TOPIC_OF = {
+    NO_SCORE: b.STATE,
+    "dead-groups": b.STATE,
+    "reward-smoothed": b.STATE,
+    "gross-outlier": b.READING,
+    "reward-ends": b.READING,
+    "dynamic-batches": b.READING,
+}
+"""Code of a finding → the part of a run that it is about; of others the law."""
+
+BY_ODDS = (
+    "reward-rises-with-entropy",
+    "step-says-more",
+    "line-as-good",
+    "another-curve",
+    "neither-says-more",
+)
+"""Codes of reasons whose numbers the table of the law has."""
+
+
 def describe(result: Fit) -> list[b.Block]:
     """A fit without its log; of a run with several rewards the first one, with the names of the others."""
     series = about(result)
     rewards = list(getattr(result, "rewards", ()))
     if len(rewards) > 1:
         series = f"{rewards[0]} · {series}; also in .rewards: {listing(rewards[1:], 3)}"
-    return sections(result, result, b.Heading(result.run, 2, series))
+    read = findings(result, b.READING)
+    further = [b.Heading("Read and dropped", name="read", topic=b.READING), b.Notes(read)] if read else []
+    return [*sections(result, result, b.Heading(result.run, 2, series)), *further]
 
 
 def table(result: Fit) -> b.Table:
@@ -57,99 +78,153 @@ def about(fit: Fit, columns: Mapping[str, Choice] | None = None) -> str:
         kind = words.in_brackets(reward.meaning.kind or "")
         text = f"{reward.label or reward.column}{kind}, {text}"
     law = fit.law
-    if law is None:
-        return text
-    first, last = (format_number(float(law.entropy[i]), 2) for i in (0, -1))
-    return f"{text} · entropy {first} → {last} nats"
+    if law is not None:
+        first, last = (format_number(float(law.entropy[i]), 2) for i in (0, -1))
+        return f"{text} · entropy {first} → {last} nats"
+    if fit.no_law is not None and fit.no_law.slug == words.NO_ENTROPY:
+        return f"{text} · no entropy in this log"
+    return text
+
+
+def findings(fit: Fit, topic: str) -> list[b.Note]:
+    """The findings about a part of a run, a line each.
+
+    A reason is one of the word about the law, and there is none of a broken run.
+    """
+    severities = ("caution", "note") if fit.is_broken else ("reason", "caution", "note")
+    return [
+        b.Note(severity, finding.sentence)
+        for severity in severities
+        for finding in fit.findings
+        if finding.severity == severity
+        and TOPIC_OF.get(finding.code, b.LAW) == topic
+        and finding.code not in BY_ODDS
+    ]
 
 
 def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.Block] = ()) -> list[b.Block]:
-    """The answers, the forecast, and the law.
+    """The answers, and the numbers of each of them.
 
-    Figures are drawn from ``part``: the fit, or a run with its columns. ``further`` blocks come before the
-    diagnostics.
+    Figures are drawn from ``part``: the fit, or a run with its columns. ``further`` blocks come last.
     """
     answers = words.answers(fit)
     text = " ".join(f"{words.capital(row.label)}: {words.sentence(row.text)}" for row in answers)
-    notes = sentences(fit.findings, "note")
-    # A reason is one of the word about the law, and there is none of a broken run.
-    reasons = () if fit.is_broken else fit.reasons
-    findings = b.labelled("reason", reasons) + b.labelled("caution", fit.cautions)
     figures = figures_of("fit", part, text)
     if fit.law is not None:
         figures += figures_of("law", part)
     return [
         heading,
         b.Answers(answers),
-        b.Notes(findings + b.labelled("note", notes), detail=True),
         *figures,
-        b.Heading("Forecast", name="forecast"),
-        *forecast.of_fit(fit, part),
-        b.Heading("The law", name="law"),
+        b.Heading("State", name="state", topic=b.STATE),
+        *_of_state(fit),
+        b.Notes(findings(fit, b.STATE)),
+        b.Heading("Forecast", name="forecast", topic=b.FORECAST),
+        *forecast.of_fit(fit),
+        b.Heading("The law", name="law", topic=b.LAW),
         *_of_law(fit),
+        b.Notes(findings(fit, b.LAW)),
         *further,
-        *([] if fit.law is None else _diagnostics(fit.law)),
     ]
 
 
+def _of_state(fit: Fit) -> list[b.Block]:
+    """The numbers from which the word about the run follows; or why there is none."""
+    state = fit.state
+    if state is None:
+        return [b.paragraphs(words.sentence(f"The state is not known: {fit.no_state}"))]
+    facts = [
+        b.Fact("now", state.now, _since(state)),
+        b.Fact("since the start", state.gained),
+        b.Fact(
+            "in the last third",
+            state.change,
+            f"less than {format_number(state.would_show, 2)} would not show",
+        ),
+        b.Fact("gain that counts", f"{state.gain:.3g}"),
+        b.Fact("noise of an evaluation", state.noise, "standard deviation"),
+    ]
+    return [b.Facts(state.word, facts, f"{format_percent(fit.level)} interval")]
+
+
+def _since(state: State) -> str:
+    """The step since which the word holds."""
+    if state.word in ("broken", "flat"):
+        return words.about_state(state)[0]
+    return f"{state.word} since step {words.since_words(state)}"
+
+
 def _of_law(fit: Fit) -> list[b.Block]:
-    """The numbers of the law, and the functional forms; or why there are none."""
+    """The word about the law, its numbers, and the functional forms; or why there are none."""
     law = fit.law
     if law is None:
         lacking = fit.no_law
         reason = "" if lacking is None else f"{words.capital(lacking.message)}."
         hint = "" if lacking is None else lacking.hint
-        text = f"There is no law. {reason}".rstrip()
-        return [b.paragraphs(text, detail=True), b.Notes([b.Note("hint", hint)])]
+        return [b.paragraphs(f"There is no law. {reason}".rstrip()), b.Notes([b.Note("hint", hint)])]
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
     skipped = b.labelled("skipped", (f"{form_label(form)}: {why}" for form, why in law.skipped.items()))
+    title = "R = b − a·exp(H)"
+    word = f"The law {words.law_words(law)}"
+    if law.verdict is Verdict.undecided:
+        word = f"The law is {words.law_words(law)}"
+    if fit.is_broken:
+        word = "The run is broken"
+    if fit.is_broken or law.verdict is Verdict.fails:
+        title += ", for reference only"
     return [
-        *_coefficients(fit, law),
-        replace(b.table_of(FORM_COLUMNS, law.forms), detail=True, counted="form"),
-        b.Notes([*skipped, b.Note("", probabilities)], detail=True),
+        b.paragraphs(words.sentence(word)),
+        b.Facts(title, _numbers(fit, law), f"{format_percent(law.level)} interval"),
+        b.table_of(FORM_COLUMNS, law.forms),
+        b.Notes([*skipped, b.Note("", probabilities)]),
+        b.OnRequest("last third", lambda: _kept_word(law)),
     ]
 
 
-def _coefficients(fit: Fit, law: LawFit) -> list[b.Block]:
-    """The law's numbers, which are for reference only where it fails or the run is broken."""
-    unsafe = ""
-    if fit.is_broken:
-        unsafe = "The run is broken. The law's numbers are for reference only."
-    elif law.verdict is Verdict.fails:
-        unsafe = f"The law fails for this run: {law.why}. Its numbers are for reference only."
-    of_ceiling = "b − a"
-    if law.lowest_entropy > 0:
-        of_ceiling += f", extrapolated over {format_number(law.lowest_entropy, 2)} nats"
-    if law.max_reward is not None:
-        of_ceiling += f", at most {law.max_reward:g}"
+def _numbers(fit: Fit, law: LawFit) -> list[b.Fact]:
+    """The coefficients of the law, and the evidence about it."""
     facts = [
         b.Fact("a", law.a, "reward lost per unit of exp(H)"),
         b.Fact("b", law.b, f"correlation with a {law.correlation:.3f}"),
     ]
     if not fit.is_broken:
+        of_ceiling = "b − a"
+        if law.lowest_entropy > 0:
+            of_ceiling += f", extrapolated over {format_number(law.lowest_entropy, 2)} nats"
+        if law.max_reward is not None:
+            of_ceiling += f", at most {law.max_reward:g}"
         facts.append(b.Fact("reward at H = 0", law.ceiling, of_ceiling))
     if fit.drop_per_100_steps is not None:
         about_drop = "nats of entropy, over the last third"
         facts.append(b.Fact("drop per 100 steps", fit.drop_per_100_steps, about_drop))
-    interval = f"{format_percent(law.level)} interval ({law.ceiling.method})"
-    trust = f"R² {format_r_squared(law.r_squared)} by least squares, {law.n} evaluations, "
-    trust += f"effective sample size {law.residuals.effective_n:.0f}."
-    numbers = b.Facts("R = b − a·exp(H)", facts, interval, unsafe, detail=True)
-    return [numbers, b.paragraphs(trust, detail=True)]
-
-
-def _diagnostics(law: LawFit) -> list[b.Block]:
-    """The residuals, and the evidence from which the words follow."""
+    facts.append(b.Fact("R²", format_r_squared(law.r_squared), "least squares, entropy as logged"))
+    facts += _of_residuals(law)
+    if law.entropy_noise is not None:
+        facts.append(b.Fact("noise of the entropy", law.entropy_noise, "nats, removed by smoothing"))
     tests = law.tests
-    evidence = [
-        f"curves in H to curves in the step {odds_words(tests.odds_entropy)}, {tests.more}",
-        f"the law to curves in the step {odds_words(tests.odds_law)}",
-        f"the law to a straight line in H {odds_words(tests.odds_line)}",
-        f"reward falls as entropy rises, {p_words(tests.p_direction)}",
+    falls = "probability that reward falls as entropy rises"
+    return [
+        *facts,
+        b.Fact("curves in H to the step", odds_words(tests.odds_entropy), f"odds; {tests.more}"),
+        b.Fact("the law to the step", odds_words(tests.odds_law), "odds"),
+        b.Fact("the law to a line in H", odds_words(tests.odds_line), "odds"),
+        b.Fact("direction", tests.p_direction, falls, "probability"),
     ]
-    notes = [b.Note("residual", _residuals(law)), b.Note("odds", "; ".join(evidence))]
-    missed = b.OnRequest("last third", lambda: _kept_word(law))
-    return [b.Heading("Diagnostics", name="trust"), b.Notes(notes, detail=True), missed]
+
+
+def _of_residuals(law: LawFit) -> list[b.Fact]:
+    """The residuals, and their memory."""
+    residuals = law.residuals
+    memory = "probability"
+    if law.n < FEWEST_FOR_MEMORY:
+        memory += f"; not to be told below {FEWEST_FOR_MEMORY} evaluations"
+    return [
+        b.Fact("effective sample size", f"{residuals.effective_n:.1f}", f"of {counted(law.n, 'evaluation')}"),
+        b.Fact("residual sd", residuals.sd),
+        b.Fact("residual lag-1 correlation", residuals.lag1),
+        b.Fact("slow drift", residuals.drift_share, "of the residual variance", "%"),
+        b.Fact("long memory", residuals.long_memory, memory, "probability"),
+    ]
 
 
 def _kept_word(law: LawFit) -> str:
@@ -165,22 +240,3 @@ def _kept_word(law: LawFit) -> str:
         f"Fitted to the first {first}, the law would have missed by {of_law}, the averaged curve by "
         f"{of_curve}; the level by {of_level}."
     )
-
-
-def _residuals(law: LawFit) -> str:
-    """The residuals, their memory, and the noise that smoothing removed from the entropy."""
-    residuals = law.residuals
-    lag1 = "unknown" if residuals.lag1 is None else format_number(residuals.lag1, 2)
-    text = (
-        f"The residuals have standard deviation {format_number(residuals.sd, 2)} and lag-1 autocorrelation "
-        f"{lag1}; {format_percent(residuals.drift_share)} of their variance is slow drift (effective sample "
-        f"size {format_number(residuals.effective_n, 2)} of {law.n}). They have long memory with probability "
-        f"{format_probability(residuals.long_memory)}"
-    )
-    if law.n < FEWEST_FOR_MEMORY:
-        text += f": with fewer than {FEWEST_FOR_MEMORY} evaluations nothing distinguishes it from a short one"
-    text += "."
-    if law.entropy_noise is not None:
-        noise = f"{format_number(law.entropy_noise, 2)} nats"
-        text += f" The law is fitted to the smoothed entropy; the log's values scatter around it by {noise}."
-    return text

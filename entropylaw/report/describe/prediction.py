@@ -64,7 +64,7 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
         for target in result.entropies
     ]
     notes.append(b.Note("no forecast", result.no_forecast or ""))
-    ahead = [] if result.forecast is None else forecast.sections(result.forecast, result.forecast)
+    ahead = [] if result.forecast is None else forecast.with_law(result.forecast)
     return [*blocks, b.Notes(notes), *ahead]
 
 

@@ -206,7 +206,10 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
         text = f"{reason} ({number})"
         notes.append(b.Note("forecast only" if is_ahead else "dropped", text, number=number))
     notes += b.labelled("note", run.notes)
-    return [b.Heading("Read and dropped", name="read"), b.Notes(notes, detail=run.result is not None)]
+    if run.result is None:
+        return [b.Heading("Read and dropped", name="read"), b.Notes(notes)]
+    notes += law.findings(run.result, b.READING)
+    return [b.Heading("Read and dropped", name="read", topic=b.READING), b.Notes(notes)]
 
 
 def of_phases(report: RunReport) -> list[b.Block]:

@@ -13,13 +13,16 @@ from itertools import chain
 from typing import Any
 
 from entropylaw.escaping import one_line, spreadsheet_cell
-from entropylaw.report.blocks import Block, Cell, Facts, Heading, Notes, Table, Verdict, by_run
+from entropylaw.report.blocks import TOPICS, Block, Cell, Facts, Heading, Notes, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
 from entropylaw.report.numbers import fact_rows, row_text, with_minus
 from entropylaw.report.render import text
 
-MEDIA = ("text", "details", "markdown", "csv", "latex")
-"""Text is for a terminal, ``details`` the same with nothing left out.
+DETAILS = {"details": text.ALL} | {f"details of {topic}": topic for topic in TOPICS}
+"""Medium of text with all details, or with those of a topic → what is shown."""
+
+MEDIA = ("text", *DETAILS, "markdown", "csv", "latex")
+"""Text is for a terminal.
 
 In addition to JSON, which is the result itself, HTML, which has pages of its own, and JUnit of a check."""
 
@@ -37,7 +40,7 @@ def rendered(result: Any, medium: str) -> str:
         from entropylaw.report.render import markdown
 
         return markdown.render(describe(result))
-    return text.render(describe(result), details=medium == "details")
+    return text.render(describe(result), DETAILS.get(medium, ""))
 
 
 def csv_text(table: Table) -> str:
@@ -86,7 +89,7 @@ def _latex_text(result: Any) -> str:
             case Heading():
                 tex += f"\n% {one_line(block.text)}\n"
             case Facts():
-                tex += _tabular((block.title, "value", block.interval, block.unsafe), fact_rows(block), 1)
+                tex += _tabular((block.title, "value", block.interval, ""), fact_rows(block), 1)
             case Table():
                 cells = [row_text(block, row) for row in block.rows]
                 head = [column.label for column in block.columns]

@@ -76,7 +76,6 @@ def _block(block: b.Block, figures: Figures, room: int) -> Iterator[Iterable[str
         case b.Notes():
             yield from _notes(block)
         case b.Facts():
-            yield [f"*{_escaped_text(block.unsafe)}*"] if block.unsafe else []
             lines = [f"| {_escaped_text(block.title)} | value | {_escaped_text(block.interval)} | |"]
             lines.append("| --- | ---: | --- | --- |")
             for fact in block.facts:

@@ -1,4 +1,4 @@
-"""Blocks for a terminal: every run in some ten lines, then what is about all of them."""
+"""Blocks for a terminal: every run in at most six lines, then what is about all of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from itertools import chain, zip_longest
 
 from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line, wrapped
 from entropylaw.report.blocks import (
+    TOPICS,
+    Answers,
     Block,
     Facts,
     Heading,
@@ -22,18 +24,11 @@ from entropylaw.report.blocks import (
 from entropylaw.report.numbers import fact_rows, row_text
 
 COUNTED = {
-    "form": ("form",),
     "quantity": ("quantity", "quantities"),
-    "reason": ("reason",),
     "caution": ("caution",),
     "note": ("note",),
-    "dropped": ("evaluation dropped", "evaluations dropped"),
-    "forecast only": ("evaluation in the forecast only", "evaluations in the forecast only"),
 }
 """Label of sentences, or word for rows, that are counted where they are left out → one, and several."""
-
-_LABEL = 13
-"""Characters of a label; more in a run that has a longer one."""
 
 FEWEST_COLUMNS = 4
 """Columns of an overview that are never left out."""
@@ -42,10 +37,15 @@ _CELL = 10
 """Characters to which a cell of words may be narrowed, where that is enough to fit a table."""
 
 
-def render(blocks: Sequence[Block], *, details: bool = False) -> str:
+ALL = "all"
+"""Details of every topic, and of what has none."""
+
+
+def render(blocks: Sequence[Block], details: str = "") -> str:
     """Every run, and last the blocks about all runs, with gates that failed last of all gates.
 
-    Without ``details`` an overview of several runs is shown in their place.
+    ``details`` are the topic whose numbers are shown, or :data:`ALL`; without them an overview of several runs
+    is shown in their place.
     """
     head, *runs = by_run(blocks)
     texts = ["\n".join(_gate_lines([head, *runs]))]
@@ -69,15 +69,36 @@ def _gate_lines(runs: Sequence[Sequence[Block]]) -> list[str]:
     return [f"{gate.badge:<12}  {run}  {one_line(gate.name)}  {one_line(gate.text)}" for gate, run in gates]
 
 
-def _lines(run: Sequence[Block], details: bool) -> list[str]:
+def _lines(run: Sequence[Block], details: str) -> list[str]:
     """The lines of a run; what is left out is counted in the last one."""
-    visible = [block for block in run if details or not getattr(block, "detail", False)]
-    labels = (note.label for block in visible for note in _notes(block, details))
-    width = max([_LABEL, *map(len, labels)])
-    lines = [line.rstrip() for block in visible for line in _block(block, width, details)]
-    if hidden := _hidden_counts([block for block in run if block not in visible]):
+    shown = _of_topics(run, TOPICS if details == ALL else (details,) if details else ())
+    visible = [block for block in shown if details == ALL or not getattr(block, "detail", False)]
+    widths = dict.fromkeys((True, False), 0)
+    for block in visible:
+        for note in _notes(block, details):
+            of_answers = isinstance(block, Answers)
+            widths[of_answers] = max(widths[of_answers], len(note.label))
+    lines: list[str] = []
+    for block in visible:
+        width = widths[isinstance(block, Answers)]
+        lines += [line.rstrip() for line in _block(block, width, details)]
+    if hidden := _hidden_counts([block for block in shown if block not in visible]):
         lines.append(f"  {hidden}: --details")
     return lines
+
+
+def _of_topics(run: Sequence[Block], topics: Sequence[str]) -> list[Block]:
+    """The blocks of a run without the parts of other topics, and without the answers that these replace."""
+    shown: list[Block] = []
+    topic = ""
+    for block in run:
+        if isinstance(block, Heading):
+            topic = block.topic
+        if isinstance(block, Answers):
+            shown.append(Answers([note for note in block.notes if getattr(note, "topic", "") not in topics]))
+        elif not topic or topic in topics:
+            shown.append(block)
+    return shown
 
 
 def _hidden_counts(hidden: Iterable[Block]) -> str:
@@ -92,12 +113,12 @@ def _hidden_counts(hidden: Iterable[Block]) -> str:
     return f"+{' · '.join(words)}" if words else ""
 
 
-def _notes(block: Block, details: bool = True) -> Sequence[Note]:
+def _notes(block: Block, details: str) -> Sequence[Note]:
     """The sentences of a block that a terminal shows, each with its label."""
     if isinstance(block, Verdict):
         return [Note(block.badge, block.text)]
     if isinstance(block, OnRequest):
-        return [Note(block.label, block.sentence())] if details else []
+        return [Note(block.label, block.sentence())]
     notes = block.notes if isinstance(block, Notes) else ()
     return [
         Note(note.label, text)
@@ -106,16 +127,24 @@ def _notes(block: Block, details: bool = True) -> Sequence[Note]:
     ]
 
 
-def _block(block: Block, width: int, details: bool) -> Iterator[str]:
+def _block(block: Block, width: int, details: str) -> Iterator[str]:
     """The lines of a block, with labels of a ``width``; a figure has none, nor has a heading of a part."""
     match block:
         case Heading(level=2):
             # A run may have an empty name.
             first, *others = wrapped(_title(block), min(COLUMNS.get(), WIDTH)) or [""]
             yield from (first, *(f"    {line}" for line in others))
+        case Heading(topic=topic) if topic:
+            yield ""
         case Verdict() | Notes() | OnRequest():
+            before = ""
             for note in _notes(block, details):
-                yield from _hung(f"  {note.label:<{width}} " if note.label else "  ", note.text)
+                label = note.label
+                # An answer may take several lines.
+                if isinstance(block, Answers) and label == before:
+                    label = ""
+                before = note.label
+                yield from _hung(f"  {label:<{width}}  " if note.label else "  ", note.text)
         case Facts():
             rows = [(block.title, "value", "", ""), *fact_rows(block)]
             name, value, interval, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
