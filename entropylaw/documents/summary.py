@@ -6,8 +6,6 @@ where they are shown; :mod:`entropylaw.report.describe.run_table` has the column
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from msgspec import Struct
 
 from entropylaw.documents.document import AnyDocument, InputFile, RunReport
@@ -26,14 +24,6 @@ from entropylaw.results.stop import StopLine
 
 LONGEST_NAME = 120
 """Letters of a run's name where runs are listed; its page has all."""
-
-
-class Headed(Struct, frozen=True):
-    """That a field is also a column of tables for people, under a title, and of the page of an index."""
-
-    title: str
-    unit: str = ""
-    in_index: bool = True
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
@@ -69,7 +59,7 @@ class RunRow(Struct, frozen=True, kw_only=True):
     a: Estimate | None = None
     b: Estimate | None = None
     ceiling: Estimate | None = None
-    r_squared: Annotated[float | None, Headed("R²", "r_squared", in_index=False)] = None
+    r_squared: float | None = None
     odds_entropy: float | None = None
     odds_law: float | None = None
     odds_line: float | None = None

@@ -49,9 +49,11 @@ class Column(Struct, frozen=True):
     accessor
         From a row to the cell, where it is neither an attribute nor an item of the name ``key``.
     unit
-        ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"r_squared"``, or ``""``.
+        ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"r_squared"``, ``"trace"`` (of a series), or ``""``.
     shown_in
         Some of :data:`PEOPLE`, :data:`DATA` and :data:`INDEX`.
+    kept
+        Whether it is left out last where an overview is too wide.
     estimate
         Whether its cells are estimates, which have three columns in CSV and frames: KEY, KEY_low, KEY_high.
     """
@@ -61,6 +63,7 @@ class Column(Struct, frozen=True):
     accessor: Callable[[Any], Cell] | None = None
     unit: str = ""
     shown_in: Sequence[str] = (PEOPLE, DATA, INDEX)
+    kept: bool = False
     estimate: bool = False
 
 
@@ -113,8 +116,8 @@ class Facts(Struct, frozen=True):
 class Table(Struct, frozen=True):
     """A table; the first ``words`` columns hold names. A terminal shows ``detail`` on request.
 
-    The columns of an ``overview`` are in the order of their rank: a terminal leaves out the last ones where
-    the lines are too short. It also takes the place of the runs there, unless these are requested.
+    Of an ``overview`` a terminal leaves out the last columns, of those that are not kept, where the lines are
+    too short. It also takes the place of the runs there, unless these are requested.
     ``counted`` is the word by which a terminal counts the rows of a ``detail``.
     """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from entropylaw.report.blocks import Cell, Fact, Facts, Table
@@ -167,6 +168,8 @@ def cell_text(cell: Cell, unit: str = "") -> str:
             ends = ("not known" if x is None else round(x) for x in (cell.value, cell.low, cell.high))
             return "{} [{}, {}]".format(*ends)
         return format_interval(cell, "%" if unit == "%" else "")
+    if isinstance(cell, tuple) and unit == "trace":
+        return sparkline(cell)
     if isinstance(cell, str | int):
         return ("no", "yes")[cell] if isinstance(cell, bool) else str(cell)
     return MISSING if cell is None or isinstance(cell, tuple) else _FORMATS.get(unit, format_number)(cell)
@@ -179,6 +182,25 @@ _FORMATS: Mapping[str, Callable[[float], str]] = {
     "r_squared": format_r_squared,
 }
 """Unit of a column → how its numbers are written."""
+
+
+BARS = "▁▂▃▅▇"
+"""A line of text as a picture of a series, from its least to its largest value."""
+
+TRACE = 12
+"""Most characters of such a line."""
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """A series as a line of :data:`BARS`, each the mean of neighbouring values."""
+    width = min(TRACE, len(values))
+    edges = [i * len(values) // width for i in range(width + 1)]
+    means = [math.fsum(values[start:stop]) / (stop - start) for start, stop in pairwise(edges)]
+    lowest = min(means)
+    span = max(means) - lowest
+    # A constant series is in the middle.
+    heights = [(mean - lowest) / span if span > 0 else 0.5 for mean in means]
+    return "".join(BARS[min(int(height * len(BARS)), len(BARS) - 1)] for height in heights)
 
 
 def row_text(table: Table, row: Sequence[Cell]) -> list[str]:

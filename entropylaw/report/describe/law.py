@@ -59,8 +59,10 @@ def describe(result: Fit) -> list[b.Block]:
     if len(rewards) > 1:
         series = f"{rewards[0]} · {series}; also in .rewards: {listing(rewards[1:], 3)}"
     read = findings(result, b.READING)
-    further = [b.Heading("Read and dropped", name="read", topic=b.READING), b.Notes(read)] if read else []
-    return [*sections(result, result, b.Heading(result.run, 2, series)), *further]
+    blocks = sections(result, result, b.Heading(result.run, 2, series))
+    if read:
+        blocks += [b.Heading("Read and dropped", name="read", topic=b.READING), b.Notes(read)]
+    return blocks
 
 
 def table(result: Fit) -> b.Table:

@@ -1,7 +1,7 @@
 """The table of runs: the columns of a CSV, and those of tables for people.
 
-The former are the fields of :class:`~entropylaw.documents.summary.RunRow`. Those that have a title there are
-also the last columns for people; the others, whose cells are made of several numbers, are here.
+The former are the fields of :class:`~entropylaw.documents.summary.RunRow`; the cells of the latter are made of
+several of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import get_args, get_type_hints
 
 from entropylaw.documents.summary import RunRow, RunSummary
 from entropylaw.escaping import one_line
-from entropylaw.report.blocks import PEOPLE, Column, Table, columns, table_of
+from entropylaw.report.blocks import INDEX, PEOPLE, Column, Table, columns, table_of
 from entropylaw.report.numbers import cell_text
 from entropylaw.results import Estimate
 from entropylaw.results.result import replace
@@ -33,64 +33,50 @@ def _columns_of_data() -> Iterator[Column]:
             yield from columns(name, estimate=Estimate in get_args(kind))
 
 
-def _columns_under_titles() -> Iterator[Column]:
-    """The columns for people that are one number each."""
-    for name, kind in get_type_hints(RunRow, include_extras=True).items():
-        for headed in getattr(kind, "__metadata__", ()):
-            column = Column(name, headed.title, unit=headed.unit)
-            yield column if headed.in_index else replace(column, shown_in=(PEOPLE,))
-
-
 COLUMNS = tuple(_columns_of_data())
 """Those of a CSV, in its order."""
 
 
 def overview(rows: Sequence[RunSummary], head: Column) -> Table:
-    """A row per run, the columns by their rank; a step and a gain that all share are in the heads.
+    """A row per run; of a broken one only what was, and which step to keep."""
+    return replace(table_of(heads(rows, head), rows, PEOPLE), overview=True)
+
+
+def heads(rows: Sequence[RunSummary], head: Column) -> list[Column]:
+    """The columns by their rank; a step and a gain that all rows share are in the heads.
 
     So is the unit of a reward in percent. Where rewards differ in column or unit, every row names its own.
-    Nothing is said of the law of a broken run.
     """
-    rows = [_without_law(row) if row.state == "broken" else row for row in rows]
     rewards = _rewards_of(rows)
     percent = ""
-    # The last one to be left out; an index has a table per state.
-    state = Column("state", "state", lambda row: row.state or row.refusal, shown_in=(PEOPLE,))
-    heads = [head, state]
+    columns = [head]
     units = {unit for _, unit in rewards}
     if head.key == "label" and len(units) > 1:
-        heads.append(Column("measured", "unit", _unit_words))
+        columns.append(Column("measured", "unit", _unit_words))
     elif head.key != "label" and len(rewards) > 1:
-        heads.append(Column("measured", "reward", _reward_and_unit))
+        columns.append(Column("measured", "reward", _reward_and_unit))
     elif units == {"percent"}:
         percent = ", %"
-    heads.append(Column("now", f"now{percent}", lambda row: None if row.now is None else row.now.value))
+    columns.append(Column("trace", "reward", _trace, unit="trace", shown_in=(PEOPLE,)))
+    columns.append(Column("now", f"now{percent}", lambda row: None if row.now is None else row.now.value))
     forecast = "forecast"
     steps = {row.forecast_step for row in rows if row.forecast_step is not None}
     if len(steps) == 1:
         forecast = f"by step {cell_text(steps.pop(), 'step')}"
     else:
-        heads.append(Column("forecast_step", "by step", unit="step", shown_in=(PEOPLE,)))
+        columns.append(Column("forecast_step", "by step", unit="step", shown_in=(PEOPLE,)))
     gain = "P(gain)"
     gains = {row.gain for row in rows if row.gain is not None}
     if len(gains) == 1:
         gain = f"P(+{gains.pop():.3g})"
-    heads += _answers(forecast, gain, percent)
-    return replace(table_of(heads, rows), overview=True)
-
-
-def _answers(forecast: str, gain: str, percent: str) -> list[Column]:
-    """The columns that answer the questions of a user, with the heads of the forecast and of its gain.
-
-    ``percent`` is behind the heads of rewards.
-    """
     return [
+        *columns,
         Column("forecast", f"{forecast}{percent}"),
-        Column("p_gain", gain, unit="probability"),
+        Column("p_gain", gain, unit="probability", shown_in=(INDEX,)),
+        Column("state", "state", _state, shown_in=(PEOPLE,), kept=True),
         Column("keep", "keep", _keep),
         Column("law", "law", _law, shown_in=(PEOPLE,)),
-        Column("ceiling", f"at H = 0{percent}"),
-        *_columns_under_titles(),
+        Column("ceiling", f"at H = 0{percent}", shown_in=(INDEX,)),
     ]
 
 
@@ -124,18 +110,25 @@ def _reward_and_unit(row: RunSummary) -> str:
     return f"{one_line(row.reward_column or 'not known')}, {_unit_words(row)}"
 
 
+def _trace(row: RunSummary) -> tuple[float, ...] | None:
+    """The reward over the steps."""
+    return None if row.series is None else row.series.reward
+
+
+def _state(row: RunSummary) -> str:
+    """The word about the run."""
+    if not row.fitted:
+        return "refused"
+    return row.state or "no state"
+
+
 def _keep(row: RunSummary) -> str | None:
     """The step to keep."""
     if row.keep_step is None:
         return None
-    step = cell_text(row.keep_step, "step")
-    return f"{step}, the last" if row.keep_step == row.last_step else step
-
-
-def _without_law(row: RunSummary) -> RunSummary:
-    return replace(row, law="", why=None, ceiling=None, r_squared=None)
+    return "last" if row.keep_step == row.last_step else cell_text(row.keep_step, "step")
 
 
 def _law(row: RunSummary) -> str | None:
-    """The word about the law with its reason, where there is one."""
-    return ": ".join(text for text in (row.law, row.why, row.refusal) if text) or None
+    """The word about the law, of which nothing is said of a broken run."""
+    return row.law if row.fitted and row.state != "broken" else None

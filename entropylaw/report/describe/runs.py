@@ -40,7 +40,7 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
     if isinstance(result, RunReport):
         return _of_run(result, of_phases(result))
     reports = _reports(result)
-    summaries = [summary_of(run) for run in reports]
+    summaries = [index_row(run, "") for run in reports]
     described: Sequence[RunReport | Entry[Fit]] = result.runs
     sentences: tuple[str, ...] = ()
     if isinstance(result, ReportDocument):
@@ -54,24 +54,23 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
 
 
 def of_rewards(reports: Sequence[RunReport], planned: float | None = None) -> list[b.Block]:
-    """Several rewards of one run: a row for each, stop lines, the verdicts for a terminal, and figures."""
+    """Several rewards of one run: a row for each, stop lines, why some were refused, and figures."""
     about = counted(len(reports), "reward")
-    verdicts: list[str] = []
+    refused: list[str] = []
     most = 0
     for entry in (run.fit for run in reports):
         fit = entry.result
-        reason = words.why(entry.refusal) if fit is None else words.law_words(fit.law)
-        verdicts.append(f"{entry.reward}: {reason}")
-        if fit is not None and fit.n_rewards > most:
+        if fit is None:
+            refused.append(f"{entry.reward}: {words.why(entry.refusal)}")
+        elif fit.n_rewards > most:
             most = fit.n_rewards
             about = f"{len(reports)} rewards · {law.about(fit)}"
-    every = "--details describes each reward."
-    rows = [summary_of(run) for run in reports]
+    rows = [index_row(run, "") for run in reports]
     return [
         b.Heading(reports[0].fit.run, 2, about),
         overview(rows, Column("label", "reward")),
         b.Notes(words.stop_notes(rows, lambda row: row.label or "", planned)),
-        b.Notes([b.Note("law", "", " · ".join(verdicts)), b.Note("", "", every)]),
+        b.Notes(b.labelled("refused", refused)),
         *figures_of("rewards", [run.fit for run in reports]),
     ]
 
@@ -120,13 +119,13 @@ def document_head(
     head = Column("run", "run", accessor=name)
     for group, title, table in (
         (fitted, "", overview(fitted, head)),
-        (refused, "could not be fitted:", b.table_of([head, Column("refusal", "reason")], refused, words=2)),
+        (refused, "could not be fitted:", b.table_of([head, Column("headline", "reason")], refused, words=2)),
     ):
         if group and title:
             blocks.append(b.paragraphs(f"{counted_rows(group)} {title}", detail=few))
         if group:
             blocks.append(replace(table, detail=few, overview=not few))
-    total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}. --details describes each run.")
+    total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}.")
     notes = [b.Note("reward", reward_words(rows)), *words.stop_notes(rows, name, planned)]
     stopped = b.Notes(notes, detail=few)
     return [*blocks, stopped, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]

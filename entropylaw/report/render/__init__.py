@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
 from entropylaw.escaping import one_line, spreadsheet_cell
@@ -91,8 +91,10 @@ def _latex_text(result: Any) -> str:
             case Facts():
                 tex += _tabular((block.title, "value", block.interval, ""), fact_rows(block), 1)
             case Table():
-                cells = [row_text(block, row) for row in block.rows]
-                head = [column.label for column in block.columns]
+                # LaTeX has no letters for a line of bars.
+                letters = [column.unit != "trace" for column in block.columns]
+                cells = [list(compress(row_text(block, row), letters)) for row in block.rows]
+                head = list(compress((column.label for column in block.columns), letters))
                 tex += _tabular(head, cells, block.words)
     return tex
 

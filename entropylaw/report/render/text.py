@@ -11,6 +11,7 @@ from entropylaw.report.blocks import (
     TOPICS,
     Answers,
     Block,
+    Column,
     Facts,
     Heading,
     Note,
@@ -167,12 +168,14 @@ def _table(table: Table) -> Iterator[str]:
         words = [max(label.split(), key=len, default="") for label in labels]
         columns = list(zip(words, *cells, strict=True))
         if table.overview:
-            widths = _first_that_fit(list(map(_longest, columns)), room, len(gap))
+            chosen = _that_fit(table.columns, list(map(_longest, columns)), room, len(gap))
+            labels = [labels[i] for i in chosen]
+            cells = [[row[i] for i in chosen] for row in cells]
+            widths = list(chosen.values())
         else:
             widths = _narrowed(widths, columns, room - len(gap) * len(widths))
     for row in (labels, *cells):
-        # Columns that have no width are left out.
-        parts = [wrapped(cell, max(width, 1)) for cell, width in zip(row, widths, strict=False)]
+        parts = [wrapped(cell, max(width, 1)) for cell, width in zip(row, widths, strict=True)]
         for line in zip_longest(*parts, fillvalue=""):
             yield "  " + gap.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
 
@@ -182,12 +185,20 @@ def _longest(texts: Iterable[str]) -> int:
     return max(map(len, texts))
 
 
-def _first_that_fit(widths: Sequence[int], room: int, gap: int) -> list[int]:
-    """The widths of as many columns as fit, at least :data:`FEWEST_COLUMNS`; names are narrowed."""
-    fitting = [min(widths[0], room // 3), *widths[1:]]
-    while len(fitting) > FEWEST_COLUMNS and sum(fitting) + gap * len(fitting) > room:
-        fitting.pop()
-    fitting[0] = min(fitting[0], max(room - sum(fitting[1:]) - gap * len(fitting), 10))
+def _that_fit(columns: Sequence[Column], widths: Sequence[int], room: int, gap: int) -> dict[int, int]:
+    """The columns that fit, at least :data:`FEWEST_COLUMNS`, with their widths: the first are narrowed.
+
+    The last columns are left out, of those that are not kept.
+    """
+    fitting = dict(enumerate(widths))
+    fitting[0] = min(widths[0], room // 3)
+    for i in reversed(range(1, len(columns))):
+        if len(fitting) <= FEWEST_COLUMNS or sum(fitting.values()) + gap * len(fitting) <= room:
+            break
+        if not columns[i].kept:
+            del fitting[i]
+    others = sum(fitting.values()) - fitting[0]
+    fitting[0] = min(fitting[0], max(room - others - gap * len(fitting), 10))
     return fitting
 
 
