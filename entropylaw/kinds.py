@@ -135,5 +135,9 @@ SUFFIXES = {"text": ".txt", "json": ".json", "csv": ".csv", "markdown": ".md", "
 JUNIT = {"junit": ".xml"}
 """The further format of a check."""
 
+ALL = "all"
+TOPICS = (ALL, "state", "forecast", "law", "reading")
+"""What of a run is shown on request: everything, or one part."""
+
 PAGES = (".html", ".htm")
 """Suffixes of a page."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
@@ -21,7 +22,8 @@ class Option:
     """The description of an option, in the metadata of a field as ``option``.
 
     ``flags`` is empty for an argument, and ``key`` for an option that no settings file has. ``unset`` is the
-    behaviour without a value, in words. ``many`` values are a tuple.
+    behaviour without a value, in words. ``many`` values are a tuple. ``alone`` is the value of a flag without
+    one: the word after such a flag is its value only if it is a choice of the kind.
     """
 
     flags: tuple[str, ...]
@@ -34,6 +36,7 @@ class Option:
     default: Any = None
     many: bool = False
     required: bool = False
+    alone: str = ""
 
     @property
     def label(self) -> str:
@@ -66,6 +69,17 @@ class Option:
             return f"{', '.join(self.flags).replace('/', ' / ')} {self.metavar}".rstrip()
         name = self.metavar if self.required else f"[{self.metavar}]"
         return f"{name}..." if self.many else name
+
+    def completed(self, words: Sequence[str]) -> list[str]:
+        """The words of a command line, with the value of a flag that is there without one."""
+        complete: list[str] = []
+        for i, word in enumerate(words):
+            if word == "--":
+                return [*complete, *words[i:]]
+            complete.append(word)
+            if word in self.flags and words[i + 1 : i + 2] not in [[choice] for choice in self.kind.choices]:
+                complete.append(self.alone)
+        return complete
 
     def parsed(self, text: Any) -> Any:
         """The value from the command line: of a text, several, or whether a flag is there.

@@ -197,6 +197,13 @@ class Command(_ReadByOptions, TyperCommand):
         """Its options by the names of their fields."""
         return options_of(self.callback.options)  # type: ignore[union-attr]
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments that are left, after flags that need no value have theirs."""
+        for option in self.options_by_field.values():
+            if option.alone:
+                args = option.completed(args)
+        return super().parse_args(ctx, args)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The usage line: options, and then the arguments."""
         arguments = [option.usage for option in self.options_by_field.values() if not option.flags]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from entropylaw.errors import UsageError
 from entropylaw.kinds import (
+    ALL,
     GAIN,
     GATE,
     JUNIT,
@@ -19,8 +20,10 @@ from entropylaw.kinds import (
     SUFFIXES,
     SWITCH,
     TEXT,
+    TOPICS,
     WRITTEN_REWARD,
     Kind,
+    one_of,
 )
 from entropylaw.option import ADVANCED, INTERVALS, OUTPUT, option, switch
 from entropylaw.options import (
@@ -69,7 +72,12 @@ class FitCommand(Parallel, Strict, FitOptions, Logs, Written):
         key="save",
         default=True,
     )
-    details: bool = switch("--details", "Every number, reason and caution of each run, as text.", OUTPUT)
+    details: str | None = option(
+        "--details [TOPIC]",
+        "The numbers and cautions about each run's state, forecast, law or reading; without a topic all.",
+        kind=one_of(*TOPICS),
+        alone=ALL,
+    )
 
 
 TARGETS = "Targets"

@@ -37,7 +37,7 @@ def fit(options: FitCommand) -> None:
     if options.save and not options.output and document.answered:
         stored[path_for(document, options.logs)] = dumps(document.to_json())
     # Where nothing was fitted the errors are the text, but a program that requests JSON gets its document.
-    if not document.answered and format in ("text", "details"):
+    if not document.answered and output.is_text(format):
         formats.pop("-", None)
     output.deliver(document, formats, others=stored, quiet=quiet)
     for path in stored:

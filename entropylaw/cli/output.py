@@ -22,7 +22,7 @@ from entropylaw.documents.codec import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line
 from entropylaw.files import write_atomically
-from entropylaw.kinds import JUNIT, PAGES, SUFFIXES
+from entropylaw.kinds import ALL, JUNIT, PAGES, SUFFIXES
 from entropylaw.options import Joined
 from entropylaw.paths import NOT_READ, check_targets, is_folder
 
@@ -46,6 +46,9 @@ SHEETS = (".xlsx", ".xls", ".ods", ".tsv", ".parquet")
 
 NARROWEST = 60
 """Characters of a line below which a narrower terminal wraps it itself."""
+
+DETAILS = "details"
+"""The format of text with all details; with those of a topic, ``details of TOPIC``."""
 
 _BADGES = {
     "green": r"usable|tested|passed|PASSED|rising",
@@ -121,8 +124,8 @@ def destinations(output: Sequence[str], format: str, choices: Sequence[str] = ()
     for path in output or ["-"]:
         formats[path] = format if path == "-" else format_of(path, choices)
         # --details is about the text of files as well.
-        if format == "details" and formats[path] == "text":
-            formats[path] = "details"
+        if format.startswith(DETAILS) and formats[path] == "text":
+            formats[path] = format
     return formats
 
 
@@ -152,7 +155,7 @@ def shown(document: Any, format: str) -> str:
         content = rendered(document, format)
     finally:
         COLUMNS.reset(before)
-    if format not in ("text", "details") or os.environ.get("NO_COLOR"):
+    if not is_text(format) or os.environ.get("NO_COLOR"):
         return content
     if sys.stdout is None or not sys.stdout.isatty():
         return content
@@ -292,7 +295,7 @@ def names_with_counts(names: Sequence[str]) -> str:
 
 
 def format_with_details(options: Any) -> str:
-    """The format of standard output: ``details`` where --details was given.
+    """The format of standard output: one of details where --details was given.
 
     Raises UsageError (``details-are-text``).
     """
@@ -304,4 +307,10 @@ def format_with_details(options: Any) -> str:
             f"--details is for text, and --format {options.format} has everything",
             "leave out one of them",
         )
-    return "details"
+    # Other commands have no topics.
+    return DETAILS if options.details in (True, ALL) else f"{DETAILS} of {options.details}"
+
+
+def is_text(format: str) -> bool:
+    """Whether it is a format for a terminal."""
+    return format == "text" or format.startswith(DETAILS)

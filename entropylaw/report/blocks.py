@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from entropylaw.kinds import TOPICS
 from entropylaw.paths import NOT_READ
 from entropylaw.results import Estimate
 
@@ -26,12 +27,8 @@ DATA = "data"
 INDEX = "index"
 """Where a column is shown: in tables for people, in CSV and frames, on the page of an index."""
 
-STATE = "state"
-FORECAST = "forecast"
-LAW = "law"
-READING = "reading"
-TOPICS = (STATE, FORECAST, LAW, READING)
-"""The parts of what is known of a run, each of which a terminal shows on request."""
+STATE, FORECAST, LAW, READING = TOPICS[1:]
+"""The parts of what is known of a run."""
 
 MOST_FILES = 2
 """Files that are not read for the same reason and are all named."""
@@ -49,7 +46,7 @@ class Column(Struct, frozen=True):
     accessor
         From a row to the cell, where it is neither an attribute nor an item of the name ``key``.
     unit
-        ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"r_squared"``, ``"trace"`` (of a series), or ``""``.
+        ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"trace"`` (of a series), or ``""``.
     shown_in
         Some of :data:`PEOPLE`, :data:`DATA` and :data:`INDEX`.
     kept
@@ -103,8 +100,9 @@ class Fact(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True):
-    """Numbers with their intervals, under a title; ``interval`` names the level. A terminal shows ``detail`` on
-    request.
+    """Numbers with their intervals, under a title; ``interval`` names the level and the method.
+
+    A terminal shows ``detail`` on request.
     """
 
     title: str

@@ -37,8 +37,9 @@ def format_estimate(estimate: Estimate, unit: str = "", *, finest: float = 0.0) 
     With ``"%"`` the estimate is a share, and its numbers are multiplied by 100.
 
     The interval's half-width gets two significant digits (0.0995 rounds to 0.10 and so costs a decimal); of
-    one with one end, the distance of that end to the value; and no second one below ``finest``. Without an interval the value gets three. Very
-    large or very small numbers have one exponent for all three, so that they can be compared at a glance.
+    one with one end, the distance of that end to the value. The second digit is left out where it is below
+    ``finest``. Without an interval the value gets three. Very large or very small numbers have one exponent
+    for all three, so that they can be compared at a glance.
     """
     scale = {"%": 100}.get(unit, 1)
     ends = (estimate.value, estimate.low, estimate.high)
@@ -179,7 +180,6 @@ _FORMATS: Mapping[str, Callable[[float], str]] = {
     "%": format_percent,
     "probability": format_probability,
     "step": format_step,
-    "r_squared": format_r_squared,
 }
 """Unit of a column → how its numbers are written."""
 

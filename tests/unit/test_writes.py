@@ -272,14 +272,14 @@ def test_a_fit_with_other_options_takes_another_name(call, tmp_path):
     assert call("fit", "log.csv").returncode == 0
     first = (stored / "log.fit.json").read_bytes()
     done = call("fit", "log.csv", "--reward", "critic/score/mean", "--from-step", "2")
-    stored_as, _ = done.stderr.splitlines()
-    assert stored_as.startswith("Stored the fit in reports/log-2.fit.json, ")
+    (stored_as,) = done.stderr.splitlines()
+    assert stored_as.startswith("stored in reports/log-2.fit.json ")
     assert (stored / "log.fit.json").read_bytes() == first
     second = (stored / "log-2.fit.json").read_bytes()
     assert load_fit(stored / "log-2.fit.json").settings.reward == ("critic/score/mean",)
     # The same options again replace their own document, by the same bytes, and nothing else.
     done = call("fit", "log.csv")
-    assert done.stderr.startswith("Stored the fit in reports/log.fit.json, ")
+    assert done.stderr.startswith("stored in reports/log.fit.json ")
     done = call("fit", "log.csv", "--reward", "critic/score/mean", "--from-step", "2")
     assert done.stderr.startswith(stored_as)
     assert [(stored / f"{name}.fit.json").read_bytes() for name in ("log", "log-2")] == [first, second]

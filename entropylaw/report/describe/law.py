@@ -70,11 +70,13 @@ def table(result: Fit) -> b.Table:
     return b.table_of(FORM_COLUMNS, () if result.law is None else result.law.forms)
 
 
-def about(fit: Fit, columns: Mapping[str, Choice] | None = None) -> str:
-    """``val_acc, 51 evaluations of steps 0–400 · entropy 0.51 → 0.03 nats``."""
+def about(fit: Fit, columns: Mapping[str, Choice] | None = None, dropped: int = 0) -> str:
+    """``val_acc, 51 evaluations of steps 0–400 · entropy 0.51 → 0.03 nats``; and how many were dropped."""
     step = fit.evaluations[0]
     steps = f"{format_step(float(step[0]))}–{format_step(float(step[-1]))}"
     text = f"{counted(fit.n_rewards, 'evaluation')} of steps {steps}"
+    if dropped:
+        text += f", {dropped} dropped"
     if columns and "reward" in columns:
         reward = columns["reward"]
         kind = words.in_brackets(reward.meaning.kind or "")
@@ -176,7 +178,7 @@ def _of_law(fit: Fit) -> list[b.Block]:
         title += ", for reference only"
     return [
         b.paragraphs(words.sentence(word)),
-        b.Facts(title, _numbers(fit, law), f"{format_percent(law.level)} interval"),
+        b.Facts(title, _numbers(fit, law), f"{format_percent(law.level)} interval ({law.ceiling.method})"),
         b.table_of(FORM_COLUMNS, law.forms),
         b.Notes([*skipped, b.Note("", probabilities)]),
         b.OnRequest("last third", lambda: _kept_word(law)),

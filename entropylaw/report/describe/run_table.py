@@ -1,7 +1,7 @@
 """The table of runs: the columns of a CSV, and those of tables for people.
 
-The former are the fields of :class:`~entropylaw.documents.summary.RunRow`; the cells of the latter are made of
-several of them.
+The former are the fields of :class:`~entropylaw.documents.summary.RunRow`; the cells of the latter are made
+of several of them.
 """
 
 from __future__ import annotations

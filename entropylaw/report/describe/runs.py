@@ -178,7 +178,8 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
         heading = b.Heading(run.name, 2, "" if run.run == run.path else run.path)
         verdict = b.Verdict(run.verdict, "This run could not be fitted.")
         return [heading, verdict, refusal, *further, *_read(run)]
-    heading = b.Heading(run.run, 2, law.about(fit, run.columns))
+    dropped = sum(number for reason, number in _dropped(run) if not _is_ahead(run, reason))
+    heading = b.Heading(run.run, 2, law.about(fit, run.columns, dropped))
     return law.sections(fit, run, heading, further=further) + _read(run)
 
 
@@ -194,21 +195,30 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
         unit = f", {UNIT_WORDS[choice.unit]}" if choice.unit else ""
         notes.append(b.Note(role, f"column '{choice.column}'{meaning}{unit}, {values}: {choice.why}"))
     notes += (b.Note("pairing", choice.pair) for choice in run.columns.values() if choice.pair is not None)
-    drops = sorted(run.dropped.items())
-    if run.result is not None and run.result.law is not None:
-        drops += sorted(run.result.law.dropped.items())
+    drops = _dropped(run)
     if run.read and not drops:
-        notes.append(b.Note("dropped", "nothing", number=0))
+        notes.append(b.Note("dropped", "nothing"))
     for reason, number in drops:
-        # The forecast needs no entropy.
-        is_ahead = run.result is not None and reason.startswith(("no entropy", "entropy "))
-        text = f"{reason} ({number})"
-        notes.append(b.Note("forecast only" if is_ahead else "dropped", text, number=number))
+        label = "forecast only" if _is_ahead(run, reason) else "dropped"
+        notes.append(b.Note(label, f"{reason} ({number})"))
     notes += b.labelled("note", run.notes)
     if run.result is None:
         return [b.Heading("Read and dropped", name="read"), b.Notes(notes)]
     notes += law.findings(run.result, b.READING)
     return [b.Heading("Read and dropped", name="read", topic=b.READING), b.Notes(notes)]
+
+
+def _dropped(run: Entry[Fit]) -> list[tuple[str, int]]:
+    """The reasons why evaluations were dropped, in reading and by the fit, each with their number."""
+    drops = sorted(run.dropped.items())
+    if run.result is not None and run.result.law is not None:
+        drops += sorted(run.result.law.dropped.items())
+    return drops
+
+
+def _is_ahead(run: Entry[Fit], reason: str) -> bool:
+    """Whether what was dropped for a reason is of use to the forecast, which needs no entropy."""
+    return run.result is not None and reason.startswith(("no entropy", "entropy "))
 
 
 def of_phases(report: RunReport) -> list[b.Block]:

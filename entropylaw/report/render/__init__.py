@@ -13,12 +13,13 @@ from itertools import chain, compress
 from typing import Any
 
 from entropylaw.escaping import one_line, spreadsheet_cell
-from entropylaw.report.blocks import TOPICS, Block, Cell, Facts, Heading, Notes, Table, Verdict, by_run
+from entropylaw.kinds import ALL, TOPICS
+from entropylaw.report.blocks import Block, Cell, Facts, Heading, Notes, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
 from entropylaw.report.numbers import fact_rows, row_text, with_minus
 from entropylaw.report.render import text
 
-DETAILS = {"details": text.ALL} | {f"details of {topic}": topic for topic in TOPICS}
+DETAILS = {"details": ALL} | {f"details of {topic}": topic for topic in TOPICS if topic != ALL}
 """Medium of text with all details, or with those of a topic → what is shown."""
 
 MEDIA = ("text", *DETAILS, "markdown", "csv", "latex")

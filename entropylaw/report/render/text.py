@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 
 from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line, wrapped
+from entropylaw.kinds import ALL, TOPICS
 from entropylaw.report.blocks import (
-    TOPICS,
     Answers,
     Block,
     Column,
@@ -38,15 +38,11 @@ _CELL = 10
 """Characters to which a cell of words may be narrowed, where that is enough to fit a table."""
 
 
-ALL = "all"
-"""Details of every topic, and of what has none."""
-
-
 def render(blocks: Sequence[Block], details: str = "") -> str:
     """Every run, and last the blocks about all runs, with gates that failed last of all gates.
 
-    ``details`` are the topic whose numbers are shown, or :data:`ALL`; without them an overview of several runs
-    is shown in their place.
+    ``details`` are the topic whose numbers are shown, or :data:`ALL`; without them an overview of several
+    runs is shown in their place.
     """
     head, *runs = by_run(blocks)
     texts = ["\n".join(_gate_lines([head, *runs]))]
