@@ -51,11 +51,14 @@ DETAILS = "details"
 """The format of text with all details; with those of a topic, ``details of TOPIC``."""
 
 _BADGES = {
-    "green": r"usable|tested|passed|PASSED|rising",
-    "yellow": r"not tested|refused|not excluded|SAME\?|caution|falling",
-    "red": r"NOT USABLE|DIFFERENT|FAILED|TRIPPED|UNKNOWN|NOT EXCLUDED|broken",
+    "green": r"usable|tested|passed|PASSED",
+    "yellow": r"not tested|refused|not excluded|SAME\?|caution",
+    "red": r"NOT USABLE|DIFFERENT|FAILED|TRIPPED|UNKNOWN|NOT EXCLUDED",
 }
 """Colour → the words at the beginning of a line that have it."""
+
+_STATES = {"green": "rising", "yellow": "falling", "red": "broken"}
+"""Colour → the state that has it, as a label or in a table; no other word about a run has one."""
 
 
 @contextmanager
@@ -165,6 +168,8 @@ def shown(document: Any, format: str) -> str:
     styled.highlight_regex(rf"(?m)^(?!(?:{'|'.join(_BADGES.values())}) )\S.*", "bold")
     for colour, words in _BADGES.items():
         styled.highlight_regex(rf"(?m)^(?:  )?(?:{words})(?= )", colour)
+    for colour, state in _STATES.items():
+        styled.highlight_regex(rf"(?m)(?<=  ){state}(?=  |$)", colour)
     terminal = console.Console(file=sys.stdout)
     with terminal.capture() as capture:
         terminal.print(styled, end="", soft_wrap=True)

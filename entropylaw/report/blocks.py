@@ -155,14 +155,12 @@ class RunsTable(Table, frozen=True, kw_only=True):
 class Note(Struct, frozen=True):
     """A sentence with its label; without one it is a paragraph.
 
-    ``brief`` replaces it on a terminal. An empty text or ``brief`` is not shown. Where sentences are counted,
-    it counts as a ``number``.
+    ``brief`` replaces it on a terminal. An empty text or ``brief`` is not shown.
     """
 
     label: str
     text: str
     brief: str | None = None
-    number: int = 1
 
 
 class Notes(Struct, frozen=True):

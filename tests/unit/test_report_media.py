@@ -123,9 +123,9 @@ def test_a_table_of_runs_is_no_wider_than_the_terminal(columns: int) -> None:
     lines = rendered(many(), "text").rstrip().split("\n")
     assert max(map(len, lines)) <= columns
     head, first, *others = (line.split() for line in lines[:31])
-    state = head.index("state")
-    assert head[:2] == ["run", "reward"]
-    assert "broken" in first[state:]
+    assert head[:3] == ["run", "so", "far"]
+    assert "state" in head
+    assert "broken" in first
     assert all("flat" in row for row in others if len(row) > 2)
     assert "30 runs: 1 broken, 29 flat. The law holds in 29." in " ".join(" ".join(lines).split())
 

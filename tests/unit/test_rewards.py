@@ -135,7 +135,7 @@ def test_a_column_alone_needs_no_list(verl, tmp_path):
 def test_tables_have_a_row_per_reward_and_count_runs(verl, tmp_path):
     done = typed("fit", "four.jsonl", "--no-save", cwd=tmp_path)
     assert "four · 5 rewards · 30 evaluations of steps 0–58 · entropy 0.76 → 0.21 nats" in done.stdout
-    assert re.search(r"mean +[▁▂▃▅▇]{12} .* holds", done.stdout)
+    assert re.search(r"mean +[▁▂▃▅▇]{12} +0.396 .* rising", done.stdout)
     rows = list(csv.DictReader(io.StringIO(typed("fit", verl, "--format", "csv", cwd=tmp_path).stdout)))
     assert [row["run"] for row in rows] == [f"four · {row['label']}" for row in rows]
     one = typed("fit", verl, "--reward", "mean", "--format", "csv", cwd=tmp_path).stdout

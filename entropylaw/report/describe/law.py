@@ -221,7 +221,7 @@ def _of_residuals(law: LawFit) -> list[b.Fact]:
     residuals = law.residuals
     memory = "probability"
     if law.n < FEWEST_FOR_MEMORY:
-        memory += f"; not to be told below {FEWEST_FOR_MEMORY} evaluations"
+        memory += f"; not known below {FEWEST_FOR_MEMORY} evaluations"
     return [
         b.Fact("effective sample size", f"{residuals.effective_n:.1f}", f"of {counted(law.n, 'evaluation')}"),
         b.Fact("residual sd", residuals.sd),

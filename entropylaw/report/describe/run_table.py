@@ -57,7 +57,7 @@ def heads(rows: Sequence[RunSummary], head: Column) -> list[Column]:
         columns.append(Column("measured", "reward", _reward_and_unit))
     elif units == {"percent"}:
         percent = ", %"
-    columns.append(Column("trace", "reward", _trace, unit="trace", shown_in=(PEOPLE,)))
+    columns.append(Column("trace", "so far", _trace, unit="trace", shown_in=(PEOPLE,)))
     columns.append(Column("now", f"now{percent}", lambda row: None if row.now is None else row.now.value))
     forecast = "forecast"
     steps = {row.forecast_step for row in rows if row.forecast_step is not None}

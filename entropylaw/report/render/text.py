@@ -105,7 +105,7 @@ def _hidden_counts(hidden: Iterable[Block]) -> str:
         if isinstance(block, Table) and block.counted:
             numbers[block.counted] += len(block.rows)
         for note in block.notes if isinstance(block, Notes) else ():
-            numbers[note.label] += note.number
+            numbers[note.label] += 1
     words = [counted(numbers[label], *terms) for label, terms in COUNTED.items() if numbers[label]]
     return f"+{' · '.join(words)}" if words else ""
 
