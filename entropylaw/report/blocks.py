@@ -24,8 +24,7 @@ Row = dict[str, Cell]
 
 PEOPLE = "people"
 DATA = "data"
-INDEX = "index"
-"""Where a column is shown: in tables for people, in CSV and frames, on the page of an index."""
+"""Where a column is shown: in tables for people, in CSV and frames."""
 
 STATE, FORECAST, LAW, READING = TOPICS[1:]
 """The parts of what is known of a run."""
@@ -48,7 +47,7 @@ class Column(Struct, frozen=True):
     unit
         ``"%"`` (of a share), ``"step"``, ``"probability"``, ``"trace"`` (of a series), or ``""``.
     shown_in
-        Some of :data:`PEOPLE`, :data:`DATA` and :data:`INDEX`.
+        Some of :data:`PEOPLE` and :data:`DATA`.
     kept
         Whether it is left out last where an overview is too wide.
     estimate
@@ -59,7 +58,7 @@ class Column(Struct, frozen=True):
     label: str = ""
     accessor: Callable[[Any], Cell] | None = None
     unit: str = ""
-    shown_in: Sequence[str] = (PEOPLE, DATA, INDEX)
+    shown_in: Sequence[str] = (PEOPLE, DATA)
     kept: bool = False
     estimate: bool = False
 

@@ -58,7 +58,7 @@ def table(rows: Sequence[RunSummary], address: Callable[[str], str]) -> RunsTabl
     """The runs by state, in a state in the order given, with links to the ``address`` of each page."""
     ordered = sorted(rows, key=lambda row: ORDER.index(state_of(row)))
     fitted = [row for row in ordered if row.fitted]
-    known = run_table.heads(fitted, Column("run", shown_in=()))
+    known = run_table.heads(fitted, Column("run"))
     heads = [head for head in known if head.key in SHOWN]
     numbers = table_of(heads, ordered).rows
     cells = [_cells(row, values) for row, values in zip(ordered, numbers, strict=True)]

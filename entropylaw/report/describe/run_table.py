@@ -11,7 +11,7 @@ from typing import get_args, get_type_hints
 
 from entropylaw.documents.summary import RunRow, RunSummary
 from entropylaw.escaping import one_line
-from entropylaw.report.blocks import INDEX, PEOPLE, Column, Table, columns, table_of
+from entropylaw.report.blocks import Column, Table, columns, table_of
 from entropylaw.report.numbers import cell_text
 from entropylaw.results import Estimate
 from entropylaw.results.result import replace
@@ -39,11 +39,11 @@ COLUMNS = tuple(_columns_of_data())
 
 def overview(rows: Sequence[RunSummary], head: Column) -> Table:
     """A row per run; of a broken one only what was, and which step to keep."""
-    return replace(table_of(heads(rows, head), rows, PEOPLE), overview=True)
+    return replace(table_of(heads(rows, head), rows), overview=True)
 
 
 def heads(rows: Sequence[RunSummary], head: Column) -> list[Column]:
-    """The columns by their rank; a step and a gain that all rows share are in the heads.
+    """The columns by their rank; a step that all rows share is in the head.
 
     So is the unit of a reward in percent. Where rewards differ in column or unit, every row names its own.
     """
@@ -57,26 +57,20 @@ def heads(rows: Sequence[RunSummary], head: Column) -> list[Column]:
         columns.append(Column("measured", "reward", _reward_and_unit))
     elif units == {"percent"}:
         percent = ", %"
-    columns.append(Column("trace", "so far", _trace, unit="trace", shown_in=(PEOPLE,)))
+    columns.append(Column("trace", "so far", _trace, unit="trace"))
     columns.append(Column("now", f"now{percent}", lambda row: None if row.now is None else row.now.value))
     forecast = "forecast"
     steps = {row.forecast_step for row in rows if row.forecast_step is not None}
     if len(steps) == 1:
         forecast = f"by step {cell_text(steps.pop(), 'step')}"
     else:
-        columns.append(Column("forecast_step", "by step", unit="step", shown_in=(PEOPLE,)))
-    gain = "P(gain)"
-    gains = {row.gain for row in rows if row.gain is not None}
-    if len(gains) == 1:
-        gain = f"P(+{gains.pop():.3g})"
+        columns.append(Column("forecast_step", "by step", unit="step"))
     return [
         *columns,
         Column("forecast", f"{forecast}{percent}"),
-        Column("p_gain", gain, unit="probability", shown_in=(INDEX,)),
-        Column("state", "state", _state, shown_in=(PEOPLE,), kept=True),
+        Column("state", "state", _state, kept=True),
         Column("keep", "keep", _keep),
-        Column("law", "law", _law, shown_in=(PEOPLE,)),
-        Column("ceiling", f"at H = 0{percent}", shown_in=(INDEX,)),
+        Column("law", "law", _law),
     ]
 
 
