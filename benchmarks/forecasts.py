@@ -231,7 +231,7 @@ def tested(cases: Sequence[Case]) -> Tested:
 
 
 def gained(result: Tested, *, ever: bool = False) -> FloatArray:
-    """Whether each gain (3, n) came true, of the level at the step, or of the highest up to there."""
+    """Whether each gain (3, n) was observed, of the level at the step, or of the highest up to there."""
     done, _ = stacked(result.cases)
     level = np.array([case.highest if ever else case.then for case in result.cases])
     return np.array([level >= done.level + gain for gain in gains_of(result.cases)])
@@ -333,9 +333,9 @@ def figures_of_prototype(result: Tested) -> dict[str, str]:
 
 
 def bins_table(results: dict[str, Tested]) -> list[str]:
-    """What was said of the gain that counts, and the share that came true, in five bins."""
+    """What was said of the gain that counts, and the share that was observed, in five bins."""
     lines = [
-        f"| P(gain) | {' | '.join(f'{name}: said → came true (cuts)' for name in results)} |",
+        f"| P(gain) | {' | '.join(f'{name}: said → observed (cuts)' for name in results)} |",
         f"| --- |{' ---: |' * len(results)}",
     ]
     for ever in (False, True):

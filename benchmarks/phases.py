@@ -1,4 +1,4 @@
-"""How often a rise, an eruption and an order of phases are found where there is one, and where there is none.
+"""How often a rise, a jump and an order of phases are found where there is one, and where there is none.
 
 python -m benchmarks.phases                      print the tables
 python -m benchmarks.phases --write              and put them into docs/benchmarks/phases.md
@@ -119,8 +119,8 @@ def no_rise(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
         np.clip(true, least, most) > curve.high + 1e-12
     )
     # A hump is a sharp rise.
-    erupts = float("nan") if decay == "hump" else float(bool(curve.eruptions))
-    answers = float(bool(curve.rises)), erupts, float(not outside.any())
+    jumps = float("nan") if decay == "hump" else float(bool(curve.eruptions))
+    answers = float(bool(curve.rises)), jumps, float(not outside.any())
     if decay == "flat" or cell.rho > 0.9:
         return *answers, float("nan"), float("nan")
     if curve.rises is not False or curve.detectable is None:

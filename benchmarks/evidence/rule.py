@@ -43,7 +43,7 @@ Runs = Mapping[str, Sequence[Made]]
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The effect that a claim is about, its interval, and the number of units that it rests on."""
+    """The effect that a claim is about, its interval, and the number of units that it is from."""
 
     value: float | None
     low: float

@@ -18,7 +18,7 @@ POINTS = 121
 """Points of a run's curve over its own range."""
 
 NEIGHBOURS, FEWEST_NEIGHBOURS = 12, 5
-"""A point of a curve rests on the nearest twelfth of the evaluations, at least five."""
+"""A point of a curve is from the nearest twelfth of the evaluations, at least five."""
 
 LEAST_OVERLAP = 0.05
 """Smallest common range of entropies, as a share of the range that the runs have together."""

@@ -200,7 +200,7 @@ class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
 
     The entropies of planning and execution tokens, of plans and of all tokens, each where there are values:
     whether the end is above the lowest level, by how much and since when; from which step on it rises, or has
-    settled; and eruptions, steps at which it jumps. Where it does not rise, the smallest rise that would have
+    settled; and the steps at which it jumps. Where it does not rise, the smallest rise that would have
     been found is reported; where that is large, the answer is that the curve cannot tell. LOGS are step-level
     logs or what `entropylaw tokens` wrote. Exit code 4 means that no run could be fitted.
     """

@@ -176,7 +176,7 @@ LEAST_SHORT = 0.001
 FEWEST_NO_CURVE = 20
 """Evaluations below which a free curve passes through the noise."""
 
-RESTS_ON_FIRST = 0.5
+FIRST_OFF_CURVE = 0.5
 """Probability of a level of their own from which the first evaluations are off the curve of the others."""
 
 # -- reads --------------------------------------------------------------------------------------------------

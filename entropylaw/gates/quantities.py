@@ -435,8 +435,8 @@ _ALL = (
     ),
     _ordered("onset_planning", "step from which planning rises", STEPS, _curve("planning", "onset")),
     _ordered("settled_execution", "step at which execution settles", STEPS, _curve("execution", "settled")),
-    _ordered("rise_planning", "planning's end above its lowest level", NATS, _curve("planning", "rise")),
-    _ordered("rise_execution", "execution's end above its lowest level", NATS, _curve("execution", "rise")),
+    _ordered("rise_planning", "planning's rise above its lowest level", NATS, _curve("planning", "rise")),
+    _ordered("rise_execution", "execution's rise above its lowest level", NATS, _curve("execution", "rise")),
     _ordered(
         "delta",
         "onset_planning − settled_execution",

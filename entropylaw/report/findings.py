@@ -37,7 +37,7 @@ _CONTROL = {
 }
 
 
-def _rests_on_first(values: Values) -> str:
+def _first_off_curve(values: Values) -> str:
     at_zero = "nothing is known at H = 0"
     if values["value"] is not None:
         at_zero = "the average of the curves is {value:.3g} [{low:.3g}, {high:.3g}] at H = 0"
@@ -107,7 +107,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Cautions, the weightiest first.
     "no-curve-fits": "no curve of the list fits ({p} of a free curve, limit {limit:g}): "
     "the average of the curves depends on how a free curve goes on",
-    "rests-on-first": _rests_on_first,
+    "first-off-curve": _first_off_curve,
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
     "entropy-ends-early": "the entropy ends at step {last:g}, and the reward at {end:g}: what the curve says "
@@ -156,8 +156,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         + f", since step {values['since']:g}"
         + ("" if values["stays"] else ", and was far higher before")
     ),
-    "entropy-erupts": lambda values: (
-        f"the entropy of {values['curve']} erupts {counted(len(values['steps']), 'time')}: by "
+    "entropy-jumps": lambda values: (
+        f"the entropy of {values['curve']} jumps {counted(len(values['steps']), 'time')}: by "
         + ", ".join(
             f"{rise:.2g}{'' if i else ' nats'} at step {step:g}"
             for i, (rise, step) in enumerate(zip(values["rises"], values["steps"], strict=True))

@@ -23,7 +23,7 @@ from entropylaw.results import Estimate, FormAnswer, Verdict
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import DIVERGENCE, NO_SCORE
+from entropylaw.results.result import DIVERGENCE, NO_SCORE, replace
 from entropylaw.results.state import Kept, State
 from entropylaw.results.stop import StopLine
 
@@ -78,13 +78,15 @@ def answers(fit: Fit) -> list[Answer]:
     rows = [_state_answer(fit)]
     if not fit.is_broken:
         rows += _next_answers(fit)
+    stop = _stop_words(fit)
     if fit.keep is not None:
-        rows.append(_keep_answer(fit.keep, broken=fit.is_broken))
+        rows.append(_keep_answer(fit.keep, stop, broken=fit.is_broken))
+    elif stop:
+        rows.append(answer("stop line", "; ".join(stop)))
     for finding in fit.findings:
         if finding.code == NO_SCORE:
             no_score = "{name} is no score by its name ({sort})".format_map(finding.values)
             rows.append(answer("keep", "none", no_score, after=": "))
-    rows += _stop_answers(fit)
     return [*rows, *_law_answers(fit)]
 
 
@@ -96,7 +98,7 @@ def _state_answer(fit: Fit) -> Answer:
     return answer(
         state.word,
         f"{format_number(state.now.value)} now",
-        *about_state(state),
+        *about_state(state, float(fit.evaluations[0][0])),
         after="; " if state.word in ("broken", "cannot tell") else ": ",
         verdict=state.word.replace(" ", "-"),
         topic=STATE,
@@ -107,8 +109,8 @@ ROUNDING = 1e-12
 """Share of a level, or of the gain, below which noise is rounding: the reward never moved."""
 
 
-def about_state(state: State) -> list[str]:
-    """What is to be known of a word."""
+def about_state(state: State, first_step: float) -> list[str]:
+    """What is to be known of a word about a run that began at a step."""
     since = since_words(state)
     if state.lost is not None:
         # What it was is the level at the step to keep, which is said there.
@@ -117,12 +119,12 @@ def about_state(state: State) -> list[str]:
         return [f"no usable reward after step {since}"]
     if state.noise <= ROUNDING * max(abs(state.now.value or 0.0), state.gain):
         return [f"the same at all evaluations since step {since}"]
-    gained = f"{_signed(state.gained, state.gain)} since the start"
-    if state.word == "flat":
-        return [f"changed by less than {state.gain:.3g} since step {since}", gained]
     if state.word == "cannot tell":
-        return [f"a change below {format_number(state.would_show, 2)} would not show", gained]
-    return [gained, f"{_signed(state.change, state.gain)} in the last third"]
+        return [f"a change below {format_number(state.would_show, 2)} would not show"]
+    gained = f"{_signed(state.gained, state.gain)} since step {format_step(first_step)}"
+    if state.word == "flat":
+        return [f"within ±{state.gain:.3g} since step {since}", gained]
+    return [gained, f"{_signed(state.change, state.gain)} since step {since}"]
 
 
 def since_words(state: State) -> str:
@@ -146,7 +148,7 @@ def _next_answers(fit: Fit) -> list[Answer]:
     for step, reward, chance in zip(ahead.step, ahead.rewards, ahead.p_gains, strict=True):
         text = format_estimate(reward)
         by = f"{text.interval} by step {format_step(step)}"
-        gain = f"a gain of {ahead.gain:.3g} or more {in_such_runs(chance)}"
+        gain = f"+{ahead.gain:.3g} or more {in_such_runs(chance)}"
         rows.append(answer("next", text.value, by, gain, between="; ", topic=FORECAST))
     return rows
 
@@ -155,32 +157,37 @@ def in_such_runs(chance: float) -> str:
     """A probability as a frequency: ``in 7 of 10 such runs``."""
     tenths = round(10 * chance)
     if tenths == 0:
-        return "in less than 1 of 20 such runs"
+        return "in under 1 of 20 such runs"
     if tenths == 10:
         return "in more than 19 of 20 such runs"
     return f"in {tenths} of 10 such runs"
 
 
-def _keep_answer(keep: Kept, *, broken: bool) -> Answer:
-    """The step to keep; that it is better than the last needs no words where the reward was lost."""
+def _keep_answer(keep: Kept, stop: Sequence[str], *, broken: bool) -> Answer:
+    """The step to keep, and what the stop line says.
+
+    That it is better than the last needs no words where the reward was lost.
+    """
     step = f"step {format_step(keep.step)}"
     if keep.is_last:
-        return answer("keep", step, "the last", after=", ")
+        return answer("keep", step, "the last", *stop, after=", ", between="; ")
     level = format_number(keep.level)
-    if broken:
-        return answer("keep", step, level, after=": ")
-    return answer("keep", step, level, f"better than the last with {p_words(keep.p_better)}", after=": ")
+    if not broken:
+        level += f", better than the last, {p_words(keep.p_better)}"
+    return answer("keep", step, level, *stop, after=": ", between="; ")
 
 
-def _stop_answers(fit: Fit) -> list[Answer]:
-    """What the stop line says, where it has a cost or is more than "go on" and the state."""
+def _stop_words(fit: Fit) -> list[str]:
+    """What the stop line says where that is more than "go on" and the state; and what the rest costs."""
     line = fit.stop_line
     if line is None:
         return []
-    says_more = line.says not in ("go on", "not known", "broken")
-    if line.cost is None and not says_more:
-        return []
-    return [answer("stop line", line.says, *_stop_reasons(line), *_cost_of_rest(line), after=": ")]
+    parts: list[str] = []
+    if line.says == "stop":
+        parts.append("stop: flat long enough")
+    elif line.says not in ("go on", "not known", "broken"):
+        parts.append(f"{line.says}: {', '.join(_stop_reasons(line))}")
+    return [*parts, *_cost_of_rest(line)]
 
 
 def _law_answers(fit: Fit) -> list[Answer]:
@@ -194,10 +201,19 @@ def _law_answers(fit: Fit) -> list[Answer]:
     if law is None:
         return [answer("law", "none", *filter(None, [_no_law(fit.no_law)]), after=": ", topic=LAW)]
     about = [law.why.value] if law.why is not None else []
-    about += _at_zero(fit, law)
+    about += [*_by_divergence(fit), *_at_zero(fit, law)]
     after = ": " if law.why is not None else "; "
-    verdict = answer("law", law.verdict.value, *about, after=after, between="; ", topic=LAW)
-    return [_coefficients(fit, law), verdict]
+    rows = [
+        _coefficients(law),
+        answer("law", law.verdict.value, *about, after=after, between="; ", topic=LAW),
+    ]
+    if fit.cautions:
+        # The shorter line has room for their number.
+        shorter = min((0, 1), key=lambda i: len(rows[i].text))
+        cautions = counted(len(fit.cautions), "caution")
+        row = rows[shorter]
+        rows[shorter] = replace(row, text=f"{row.text}; {cautions}", about=[*row.about, cautions])
+    return rows
 
 
 def _no_law(lacking: Refusal | None) -> str:
@@ -210,26 +226,22 @@ def _no_law(lacking: Refusal | None) -> str:
 
 
 def _by_divergence(fit: Fit) -> list[str]:
-    """R² of the divergence from the reference policy, where it explains more of the reward than the law."""
+    """That the divergence from the reference policy explains more of the reward than the law does."""
     for finding in fit.findings:
         if finding.code == DIVERGENCE and finding.values["explains_more"]:
             r_squared = format_r_squared(float(str(finding.values["r_squared"])))
-            return [f"of {finding.values['best']} {r_squared}"]
+            return [f"{finding.values['best']} explains more (R² {r_squared})"]
     return []
 
 
-def _coefficients(fit: Fit, law: LawFit) -> Answer:
-    """The coefficients of the law, how well it fits by least squares, and the number of cautions."""
-    r_squared = ", ".join([f"R² {format_r_squared(law.r_squared)}", *_by_divergence(fit)])
+def _coefficients(law: LawFit) -> Answer:
+    """The coefficients of the law, and how well it fits by least squares."""
+    r_squared = f"R² {format_r_squared(law.r_squared)}"
     numbers = f"a {format_interval(law.a)}, b {format_interval(law.b)}"
     if law.a.value is None:
         numbers = f"a and b are not known ({law.a.note})"
-    about = [f"R = b − a·exp(H): {numbers}"]
-    text = f"{about[0]}, {r_squared}"
-    if fit.cautions:
-        about.append(counted(len(fit.cautions), "caution"))
-        text += f"; {about[-1]}"
-    return Answer("law", text, value=r_squared, about=about, topic=LAW)
+    numbers = f"R = b − a·exp(H): {numbers}"
+    return Answer("law", f"{numbers}, {r_squared}", value=r_squared, about=[numbers], topic=LAW)
 
 
 def _at_zero(fit: Fit, law: LawFit) -> list[str]:
@@ -266,7 +278,8 @@ def _stop_reasons(line: StopLine) -> list[str]:
     """Why a stop line says what it says."""
     reasons = []
     if line.says == "broken" and line.state is not None:
-        reasons += about_state(line.state)
+        # Of a broken run the first step is not named.
+        reasons += about_state(line.state, 0.0)
     if line.says == "stop" and line.best_step is not None:
         reasons.append(
             f"no new best reward since step {format_step(line.best_step)}, half of the plan or more"

@@ -65,7 +65,7 @@ CAUTIONS = {
     "reward-smoothed": (NOISY, smoothed(DRIFTING)),
     "no-curve-fits": (LINE, 0.5 - 0.1 * np.sin(6 * LINE) + noise(100, 0.002)),
     # First evaluations before the answer format is learned.
-    "rests-on-first": (FALL, law(FALL)[1] - 0.4 * (np.arange(60) < 3)),
+    "first-off-curve": (FALL, law(FALL)[1] - 0.4 * (np.arange(60) < 3)),
     "reward-lags": (LINE, 0.9 - 0.1 * np.convolve(np.exp(LATE), np.ones(11) / 11, "valid") + noise(100)),
     "long-memory": (LONG, law(LONG)[1] + 0.02 * long_memory(800)),
 }
@@ -79,7 +79,7 @@ VALUES = {
     "another-curve": {"form": "line", "label": "a straight line in H"},
     "slope-unclear": {"probability": pytest.approx(0.5, abs=0.4)},
     "entropy-rises": {"rise": pytest.approx(0.845, abs=0.005), "limit": 0.3},
-    "rests-on-first": {"dropped": 3, "step": 3.0, "value": pytest.approx(0.54, abs=0.02)},
+    "first-off-curve": {"dropped": 3, "step": 3.0, "value": pytest.approx(0.54, abs=0.02)},
 }
 """Some values of the findings."""
 

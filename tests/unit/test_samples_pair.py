@@ -310,7 +310,7 @@ def test_evaluations_without_any_noise_are_fitted() -> None:
     step, entropy = (log[name].to_numpy()[3:] for name in ("step", "entropy"))
     reward = np.array([0.964949, 0.996727, 0.996243, 0.99612])[np.digitize(step, [43, 103, 203])]
     fit = fit_arrays(entropy, reward, step)
-    assert any(finding.code == "rests-on-first" for finding in fit.findings)
+    assert any(finding.code == "first-off-curve" for finding in fit.findings)
 
 
 def test_a_table_of_several_runs_is_joined_by_their_names(tmp_path: Path) -> None:

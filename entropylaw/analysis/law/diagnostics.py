@@ -79,15 +79,15 @@ def _curve_cautions(law: LawFit, reads: Reads) -> Iterator[Finding]:
     """Whether no curve fits, first evaluations are off it, or reward follows a past entropy."""
     if law.p_no_curve > constants.NO_CURVE and law.n >= constants.FEWEST_NO_CURVE:
         yield caution("no-curve-fits", probability=law.p_no_curve, limit=constants.NO_CURVE)
-    if law.p_first > constants.RESTS_ON_FIRST:
-        yield _rests_on_first(law, law.p_first, reads)
+    if law.p_first > constants.FIRST_OFF_CURVE:
+        yield _first_off_curve(law, law.p_first, reads)
     lagged = reads.probability()["lagged"]
     if lagged > LAGS:
         (lag,) = (form.shapes["lag"].value for form in law.forms if form.form == "lagged")
         yield caution("reward-lags", evaluations=round((lag or 0.0) * law.n), probability=lagged)
 
 
-def _rests_on_first(law: LawFit, probability: float, reads: Reads) -> Finding:
+def _first_off_curve(law: LawFit, probability: float, reads: Reads) -> Finding:
     """How many first evaluations are off the curve of the others, and the ceiling if they are not."""
     table = reads.table
     first = max(range(1, len(table.prior.firsts)), key=lambda i: reads.share(table.first == i))
@@ -98,7 +98,7 @@ def _rests_on_first(law: LawFit, probability: float, reads: Reads) -> Finding:
     if weight.any():
         ceiling = reads.ceiling(weight, reads.top).estimate(level=law.level, method="")
     return caution(
-        "rests-on-first",
+        "first-off-curve",
         dropped=dropped,
         step=float(law.step[min(dropped, law.n - 1)]),
         probability=probability,

@@ -22,7 +22,6 @@ from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import NO_SCORE
-from entropylaw.results.state import State
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda form: form_label(form.form)),
@@ -79,7 +78,8 @@ def about(fit: Fit, columns: Mapping[str, Choice] | None = None, dropped: int = 
         text += f", {dropped} dropped"
     if columns and "reward" in columns:
         reward = columns["reward"]
-        kind = words.in_brackets(reward.meaning.kind or "")
+        # A score is of a validation, where nothing else is said.
+        kind = "" if reward.meaning.kind == "validation" else words.in_brackets(reward.meaning.kind or "")
         text = f"{reward.label or reward.column}{kind}, {text}"
     law = fit.law
     if law is not None:
@@ -137,25 +137,21 @@ def _of_state(fit: Fit) -> list[b.Block]:
     state = fit.state
     if state is None:
         return [b.paragraphs(words.sentence(f"The state is not known: {fit.no_state}"))]
+    first_step = float(fit.evaluations[0][0])
+    since = f"since step {words.since_words(state)}"
+    lost = ""
+    if state.word == "broken":
+        since = "in the last third"
+        (lost,) = words.about_state(state, first_step)
+    unseen = f"less than {format_number(state.would_show, 2)} in the last third would not show"
     facts = [
-        b.Fact("now", state.now, _since(state)),
-        b.Fact("since the start", state.gained),
-        b.Fact(
-            "in the last third",
-            state.change,
-            f"less than {format_number(state.would_show, 2)} would not show",
-        ),
+        b.Fact("now", state.now, lost),
+        b.Fact(f"since step {format_step(first_step)}", state.gained),
+        b.Fact(since, state.change, unseen),
         b.Fact("gain that counts", f"{state.gain:.3g}"),
         b.Fact("noise of an evaluation", state.noise, "standard deviation"),
     ]
     return [b.Facts(state.word, facts, f"{format_percent(fit.level)} interval")]
-
-
-def _since(state: State) -> str:
-    """The step since which the word holds."""
-    if state.word in ("broken", "flat"):
-        return words.about_state(state)[0]
-    return f"{state.word} since step {words.since_words(state)}"
 
 
 def _of_law(fit: Fit) -> list[b.Block]:

@@ -183,7 +183,7 @@ def does(curve: CurvePhases) -> str:
         text += f" and settles at step {value_and_interval(curve.settled)}"
     if curve.eruptions:
         steps = ", ".join(map(format_step, curve.eruption_steps))
-        text += f" and erupts at {'step' if len(curve.eruptions) == 1 else 'steps'} {steps}"
+        text += f" and jumps at {'step' if len(curve.eruptions) == 1 else 'steps'} {steps}"
     return text
 
 
@@ -215,7 +215,7 @@ def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
 
 def _numbers(phases: PhaseFit) -> list[b.Block]:
     """A table with a row per curve."""
-    labels = ("p of a rise", "lowest before the end, step", "end above it", "since", "entropy now")
+    labels = ("p of a rise", "lowest before the end, step", "rise of the end", "since", "entropy now")
     heads = [
         b.Column("curve", f"{format_percent(phases.level)}, nats"),
         *(b.Column(label, label) for label in labels),
