@@ -11,7 +11,6 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -189,24 +188,42 @@ def panels(
                 mark(figure, (0.08, 0.28), y + 0.055, color=colour(name), **line)
             write(figure, 0.34, y, shown(text), color=colour(name, words=True))
         yield figure, list(made)
-        renderer = _measuring(figure.dpi)
-        named = [axes.yaxis for axes in made if axes.get_ylabel()]
-        made[-1].xaxis.get_tightbbox(renderer)
-        below = made[-1].xaxis.label.get_position()[1] - made[-1].bbox.y0
-        sides = (axes.yaxis.get_tightbbox(renderer) for axes in made)
-        edge = min((side.x0 for side in sides if side is not None), default=2.0)
-        offset = min((axis.label.get_position()[0] for axis in named), default=0.0) - made[-1].bbox.x0
-        figure.subplots_adjust(left=figure.subplotpars.left + max(2.0 - edge, 0.0) / figure.bbox.width)
-        made[-1].xaxis.set_label_coords(0.5, below / made[-1].bbox.height)
-        for axis in named:
-            axis.set_label_coords(offset / made[-1].bbox.width, 0.5)
+        _place_labels(figure, list(made))
 
 
-@lru_cache(maxsize=8)
-def _measuring(dpi: float) -> Any:
-    """What measures texts: matplotlib remembers the size of each text by it, for all figures of a process."""
-    canvas: Any = FigureCanvasAgg(Figure(figsize=(1.0, 1.0), dpi=dpi))
-    return canvas.get_renderer()
+def _place_labels(figure: Figure, panels: Sequence[Axes]) -> None:
+    """Put the labels of the panels in one line left of all numbers, and the panels where all have room.
+
+    The widths are computed from the letters: to lay out texts takes longer than to draw the data.
+    """
+    numbers = max(_width_of_numbers(axes) for axes in panels)
+    beside = numbers + _TICK + 4.0
+    room = beside + _HEIGHT_OF_LABEL + 2.0 if any(axes.get_ylabel() for axes in panels) else beside
+    width, height = figure.get_size_inches()
+    figure.subplots_adjust(left=max(figure.subplotpars.left, room / (72 * width)))
+    box = panels[-1].get_position()
+    panels[-1].xaxis.set_label_coords(0.5, -15.0 / (72 * height * box.height))
+    for axes in panels:
+        axes.yaxis.set_label_coords(-beside / (72 * width * box.width), 0.5)
+
+
+_TICK = 6.0
+"""Points from an axis to its numbers."""
+
+_HEIGHT_OF_LABEL = 9.0
+"""Points of a line of a label."""
+
+_WIDTHS = {".": 0.318, "−": 0.838, "+": 0.838}
+"""Widths of letters of numbers in our font, in units of its size; a digit has 0.636."""
+
+
+def _width_of_numbers(axes: Axes) -> float:
+    """The width in points of the widest number beside an axis."""
+    low, high = sorted(axes.get_ylim())
+    ticks = [tick for tick in axes.yaxis.get_majorticklocs() if low <= tick <= high]
+    texts = axes.yaxis.get_major_formatter().format_ticks(ticks)
+    widths = [sum(_WIDTHS.get(letter, 0.636) for letter in text) for text in texts]
+    return 7.0 * max(widths, default=0.0)
 
 
 def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
