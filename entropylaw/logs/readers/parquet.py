@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from entropylaw.arrays import FloatArray
-from entropylaw.arrow import incomplete
+from entropylaw.arrow import incomplete, to_numpy
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, quoted_path, shown
 from entropylaw.logs.catalog import sample_columns
@@ -143,7 +143,7 @@ def _text_column(column: pa.ChunkedArray) -> Column:
     whole = column.combine_chunks()
     cells = (cell[:1000] for cell in whole.dictionary.to_pylist())
     words = [cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in cells]
-    codes = whole.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+    codes = np.nan_to_num(to_numpy(whole.indices), nan=len(words)).astype(np.int64)
     parsed = [*map(classify, words), (np.nan, False)]
     values = np.array([value for value, _ in parsed])[codes]
     is_text = np.array([flag for _, flag in parsed])[codes]
@@ -164,8 +164,11 @@ def _arrow_column(column: pa.ChunkedArray) -> Column:
         return np.full(len(column), np.nan)
     if not any(test(kind) for test in (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)):
         return list(column.to_pylist())
-    values: FloatArray = column.cast("float64", safe=False).to_numpy()
-    written = column.is_valid().to_numpy() & np.isnan(values)
-    if not written.any():
+    if pa.types.is_decimal(kind):
+        column = column.cast("float64", safe=False)
+    values: FloatArray = to_numpy(column).astype(np.float64)
+    unknown = np.isnan(values)
+    if np.count_nonzero(unknown) == column.null_count:
         return values
+    written = unknown & column.is_valid().to_numpy()
     return MixedColumn(values, np.where(written, NOT_A_NUMBER, NO_TEXT).astype(np.int32), [])
