@@ -3,7 +3,9 @@
 import pytest
 
 from entropylaw.cli import report, running
-from entropylaw.pipeline import answers
+from entropylaw.documents.loading import load_report
+from entropylaw.pipeline import answers, pages
+from entropylaw.pipeline.steps import Fit
 from tests.typed import assert_error, typed, write_csv
 
 CALLS = {
@@ -59,3 +61,39 @@ def test_a_run_that_is_the_only_one(broken, monkeypatch):
     assert_error(typed("fit", "logs/b.csv"), "analysis-failed", 4)
     monkeypatch.setenv("ENTROPYLAW_DEBUG", "1")
     assert "ZeroDivisionError: made up" in typed("fit", "logs/b.csv").stderr.splitlines()[-1]
+
+
+def test_a_bug_in_the_choice_of_columns_refuses_its_run_alone(broken, monkeypatch):
+    real = Fit.choose
+
+    def choose(self, run):
+        return 1 // (run.name != "b") and real(self, run)
+
+    monkeypatch.setattr(Fit, "choose", choose)
+    done = typed("fit", "logs", "--no-save")
+    assert done.returncode == 0
+    assert done.stderr.count("error[analysis-failed]") == 1
+    assert "unexpected ZeroDivisionError" in done.stderr
+
+
+def test_a_page_that_cannot_be_drawn_refuses_its_run_alone(broken, monkeypatch, tmp_path):
+    real = pages._drawn
+
+    def drawn(task, reports):
+        return 1 // (task.name != "b" or reports[0].fit.result is None) and real(task, reports)
+
+    monkeypatch.setattr(pages, "_drawn", drawn)
+    done = typed("report", "logs", "-o", "out", "--figures", "none")
+    assert done.returncode == 0
+    assert done.stderr.count("error[analysis-failed]") == 1
+    refused = [name for name in "abcd" if load_report(tmp_path / f"out/runs/{name}.json").runs[0].refusal]
+    assert refused == ["b"]
+
+
+def test_a_bug_in_the_phases_of_a_run_leaves_its_fit(broken, monkeypatch, tmp_path):
+    monkeypatch.setattr(pages, "phase_series", lambda run: 1 // 0)
+    done = typed("report", "logs", "-o", "out", "--figures", "none")
+    assert done.returncode == 0
+    (report,) = load_report(tmp_path / "out/runs/b.json").reports
+    assert report.fit.result is not None
+    assert report.phases.refusal.slug == "analysis-failed"

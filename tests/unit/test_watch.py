@@ -409,6 +409,17 @@ def test_an_odd_log_raises_nothing():
     callback.on_log(None, SimpleNamespace(), None)
 
 
+def test_records_with_arrays_that_are_made_anew_are_judged():
+    callback = entropylaw.EntropyLawCallback(say=lambda _: None)
+    for step in range(1, 13):
+        trainer = Trainer()
+        for earlier, reward in enumerate(rewards(step), start=1):
+            record = {"step": earlier, "reward": reward, "per_task": np.array([reward, 0.0])}
+            trainer.state.log_history.append(record)
+        callback.on_log(SimpleNamespace(), trainer.state, trainer.control)
+        assert callback.watcher.lines[0].evaluations == step
+
+
 def test_a_log_without_entropy_has_its_line():
     trainer = Trainer()
     callback = entropylaw.EntropyLawCallback(say=lambda _: None)
