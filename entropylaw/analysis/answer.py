@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from entropylaw.analysis.entropy_ahead import entropy_drop
 from entropylaw.analysis.forecast import forecast_of, usual_step
 from entropylaw.analysis.law.diagnostics import cautions_of, entropy_ended, reasons_of
 from entropylaw.analysis.law.estimates import checked_gain
 from entropylaw.analysis.law.evaluations import (
     Evaluations,
     check_evaluations,
-    check_law,
     check_rewards,
     usable,
+    why_no_law,
 )
 from entropylaw.analysis.numbers import law_of_run, law_reads
 from entropylaw.analysis.state import FEWEST as FEWEST_OF_STATE
 from entropylaw.analysis.state import state_of
-from entropylaw.analysis.stop import stop_line
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.options import FitOptions
@@ -29,7 +27,6 @@ from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import NO_SCORE, Finding, has, replace
 from entropylaw.results.state import State
-from entropylaw.results.stop import StopLine
 
 CONTROLLED = "entropy-controlled"
 """The finding that voids the test: entropy is set, and not an outcome of the training."""
@@ -81,8 +78,9 @@ def fit_law(entropy: Any, reward: Any, step: Any, options: FitOptions, *, run: s
     ----------
     The law: Cui et al. 2025, arXiv:2505.22617, Eq. 6; they fit by least squares without intervals.
     """
+    used = usable(entropy, reward, step, keep_outliers=options.keep_outliers)
     return fit_evaluations(
-        usable(entropy, reward, step, keep_outliers=options.keep_outliers),
+        used,
         options,
         run=run,
         max_reward=largest_reward(options, None),
@@ -106,7 +104,6 @@ def fit_evaluations(
     max_reward: float | None,
     findings: Sequence[Finding] = (),
     no_entropy: Refusal | None = None,
-    label: str | None = None,
     is_ahead: bool = True,
 ) -> Fit:
     """The state of a run, what comes next, and the law with its rivals; method and errors as :func:`fit_law`.
@@ -119,15 +116,12 @@ def fit_evaluations(
         What is known of the columns.
     no_entropy
         Why the log has no entropy.
-    label
-        The reward's name in its log: the result has a stop line, and the recent fall of the entropy.
     is_ahead
         Whether the result has a forecast.
     """
     level = options.level
     if options.gain is not None:
         checked_gain(options.gain)
-    is_score = not has(findings, NO_SCORE)
     every = used.all_rewards()
     check_evaluations(every)
     check_rewards(every.reward, max_reward)
@@ -137,11 +131,11 @@ def fit_evaluations(
         end=used.end,
         max_reward=max_reward,
         gain=options.gain,
-        is_score=is_score,
+        is_score=not has(findings, NO_SCORE),
         level=level,
     )
     gain = options.gain if state is None else state.gain
-    no_law = no_entropy or _why_no_law(used)
+    no_law = no_entropy or why_no_law(used)
     if state is None and no_law is not None:
         # Of a run without an entropy what is missing are evaluations.
         if no_entropy is not None:
@@ -155,20 +149,6 @@ def fit_evaluations(
     no_forecast: str | None = None
     if is_ahead:
         forecast, no_forecast = _forecast(every, state, options, run=run, gain=gain, max_reward=max_reward)
-    line: StopLine | None = None
-    if label is not None:
-        line = stop_line(
-            every,
-            state,
-            forecast,
-            steps=options.steps,
-            cost_per_step=options.cost_per_step,
-            max_reward=max_reward,
-            label=label,
-            is_score=is_score,
-            level=level,
-        )
-    has_fall = label is not None and used.step.size > 0
     return Fit(
         run=run,
         level=level,
@@ -178,22 +158,11 @@ def fit_evaluations(
         gain=gain,
         forecast=forecast,
         no_forecast=no_forecast,
-        stop_line=line,
         law=law,
         no_law=no_law,
-        drop_per_100_steps=entropy_drop(used.step, used.entropy, level=level) if has_fall else None,
         findings=(*of_law, *(finding for finding in findings if finding.code != CONTROLLED)),
         unpaired=(every.step, every.reward) if law is None else used.unpaired,
     )
-
-
-def _why_no_law(used: Evaluations) -> Refusal | None:
-    """Why the law cannot be fitted; None where it can."""
-    try:
-        check_law(used)
-    except FitError as error:
-        return Refusal(slug=error.slug, message=error.message, hint=error.hint)
-    return None
 
 
 def _forecast(

@@ -6,6 +6,7 @@ A stored fit has no table: it is made again from the evaluations, which takes mi
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -102,6 +103,12 @@ def law_of_run(
     a = of_a.estimate(level=level, method=OWN)
     b = of_b.estimate(level=level, method=OWN)
     ceiling = reads.ceiling(reads.law_possible, reads.top).estimate(level=level, method=OWN)
+    correlation = reads.correlation()
+    drift_share, effective_n = reads.memory()
+    p_no_curve = max(reads.p_no_curve())
+    p_term = reads.share(reads.table.term > 0)
+    p_first = reads.share(reads.table.first > 0)
+    long_memory = reads.share(reads.long)
     unknown_because = _why_unknown(used, entropy, a)
     if unknown_because:
         a = b = ceiling = unknown(unknown_because, level=level, method=OWN)
@@ -113,12 +120,14 @@ def law_of_run(
     elif unknown_because and verdict is Verdict.holds:
         verdict = Verdict.undecided
         why = Why.narrow
-    (curve,) = reads.table.mean_curves(entropy, [reads.law])
+    rows_of_forms = {name: reads.table.is_form(name) for name in AVERAGED}
+    weights = {name: reads.averaged * rows for name, rows in rows_of_forms.items()}
+    weights = {name: weight for name, weight in weights.items() if weight.any()}
+    curve, *curves = reads.table.mean_curves(entropy, [reads.law, *weights.values()])
     residual = reward - curve
     fitted = np.minimum(curve, reads.top)
     for array in (used.step, used.entropy, entropy, smoothed.sd, reward, fitted):
         array.setflags(write=False)
-    drift_share, effective_n = reads.memory()
     return LawFit(
         run=run,
         level=level,
@@ -130,24 +139,24 @@ def law_of_run(
         a=a,
         b=b,
         ceiling=ceiling,
-        correlation=reads.correlation(),
+        correlation=correlation,
         entropy_now=float(entropy[-1]),
         entropy_noise=smoothed.noise,
-        forms=_forms(reads, reward, entropy, level),
+        forms=_forms(reads, dict(zip(weights, curves, strict=True)), reward, level),
         skipped={
             name: UNDETERMINED.get(name, "the evaluations do not determine it")
-            for name in AVERAGED
-            if not reads.table.is_form(name).any()
+            for name, rows in rows_of_forms.items()
+            if not rows.any()
         },
-        p_term=reads.share(reads.table.term > 0),
-        p_first=reads.share(reads.table.first > 0),
-        p_no_curve=max(reads.p_no_curve()),
+        p_term=p_term,
+        p_first=p_first,
+        p_no_curve=p_no_curve,
         residuals=Residuals(
             sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
             lag1=lag1(residual),
             effective_n=min(effective_n * reads.table.group, float(reward.size)),
             drift_share=drift_share,
-            long_memory=reads.share(reads.long),
+            long_memory=long_memory,
         ),
         r_squared=r_squared(used.entropy, reward),
         step=used.step,
@@ -176,14 +185,13 @@ def _why_unknown(used: Evaluations, entropy: FloatArray, a: Estimate) -> str:
     return ""
 
 
-def _forms(reads: Reads, reward: FloatArray, entropy: FloatArray, level: float) -> tuple[FormAnswer, ...]:
-    """Every form with its probability, most probable first."""
+def _forms(
+    reads: Reads, curves: Mapping[str, FloatArray], reward: FloatArray, level: float
+) -> tuple[FormAnswer, ...]:
+    """Every form with its probability, most probable first; ``curves`` (n,) are their means."""
     answers = []
     probability = reads.probability()
-    weights = {name: reads.averaged * reads.table.is_form(name) for name in AVERAGED}
-    weights = {name: weight for name, weight in weights.items() if weight.any()}
-    curves = reads.table.mean_curves(entropy, weights.values())
-    for name, curve in zip(weights, curves, strict=True):
+    for name, curve in curves.items():
         residual = reward - curve
         freedom = max(reward.size - FORMS[name].parameters, 1)
         answers.append(

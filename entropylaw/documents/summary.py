@@ -15,11 +15,8 @@ from entropylaw.options import FitOptions
 from entropylaw.results import Estimate
 from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import Forecast
-from entropylaw.results.law import LawFit
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
-from entropylaw.results.state import State
 from entropylaw.results.stop import StopLine
 
 LONGEST_NAME = 120
@@ -169,7 +166,7 @@ def summary_of(report: RunReport) -> RunSummary:
 
 
 def _with_fit(summary: RunSummary, fit: Fit) -> RunSummary:
-    """A summary with the numbers of the fit."""
+    """A summary with the numbers of the fit: of state, step to keep, forecast and law."""
     step = fit.evaluations[0]
     summary = replace(
         summary,
@@ -184,55 +181,44 @@ def _with_fit(summary: RunSummary, fit: Fit) -> RunSummary:
         no_forecast=fit.no_forecast,
         cautions=len(fit.cautions),
     )
-    if fit.state is not None:
-        summary = _with_state(summary, fit.state)
-    if fit.forecast is not None and not fit.is_broken:
-        summary = _with_forecast(summary, fit.forecast)
-    return summary if fit.law is None else _with_law(summary, fit.law)
-
-
-def _with_state(summary: RunSummary, state: State) -> RunSummary:
-    """A summary with the state of the run, and the step to keep."""
-    summary = replace(
-        summary,
-        state=state.word,
-        since=state.since,
-        now=state.now,
-        gained=state.gained,
-        change=state.change,
-        noise=state.noise,
-    )
-    if state.keep is None:
-        return summary
-    keep = state.keep
-    return replace(summary, keep_step=keep.step, keep_level=keep.level, p_better=keep.p_better)
-
-
-def _with_forecast(summary: RunSummary, ahead: Forecast) -> RunSummary:
-    """A summary with the forecast."""
-    return replace(
-        summary,
-        forecast_step=ahead.step[-1],
-        forecast=ahead.rewards[-1],
-        p_gain=ahead.p_gains[-1],
-        p_ever=ahead.p_ever,
-        spent_by_step=ahead.spent,
-    )
-
-
-def _with_law(summary: RunSummary, law: LawFit) -> RunSummary:
-    """A summary with the law."""
-    return replace(
-        summary,
-        why=None if law.why is None else law.why.value,
-        n=law.n,
-        a=law.a,
-        b=law.b,
-        ceiling=law.ceiling,
-        r_squared=law.r_squared,
-        odds_entropy=law.tests.odds_entropy,
-        odds_law=law.tests.odds_law,
-        odds_line=law.tests.odds_line,
-        effective_n=law.residuals.effective_n,
-        long_memory=law.residuals.long_memory,
-    )
+    state = fit.state
+    if state is not None:
+        summary = replace(
+            summary,
+            state=state.word,
+            since=state.since,
+            now=state.now,
+            gained=state.gained,
+            change=state.change,
+            noise=state.noise,
+        )
+    keep = fit.keep
+    if keep is not None:
+        summary = replace(summary, keep_step=keep.step, keep_level=keep.level, p_better=keep.p_better)
+    ahead = fit.forecast
+    if ahead is not None and not fit.is_broken:
+        summary = replace(
+            summary,
+            forecast_step=ahead.step[-1],
+            forecast=ahead.rewards[-1],
+            p_gain=ahead.p_gains[-1],
+            p_ever=ahead.p_ever,
+            spent_by_step=ahead.spent,
+        )
+    law = fit.law
+    if law is not None:
+        summary = replace(
+            summary,
+            why=None if law.why is None else law.why.value,
+            n=law.n,
+            a=law.a,
+            b=law.b,
+            ceiling=law.ceiling,
+            r_squared=law.r_squared,
+            odds_entropy=law.tests.odds_entropy,
+            odds_law=law.tests.odds_law,
+            odds_line=law.tests.odds_line,
+            effective_n=law.residuals.effective_n,
+            long_memory=law.residuals.long_memory,
+        )
+    return summary

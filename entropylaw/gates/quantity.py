@@ -137,8 +137,13 @@ class Quantity:
 
     def read(self, entry: Entry[Any]) -> Value | None:
         """The value in an entry, or the reason why there is none; None where the run was refused."""
+        if entry.result is None and self.reads == ("phases",):
+            reason = "the log has no curves of planning, execution or plans"
+            if entry.refusal is not None:
+                reason = f"no phases: {entry.refusal.message}"
+            return Unknown(reason=reason)
         if entry.result is None:
-            return _no_phases(entry) if self.reads == ("phases",) else None
+            return None
         if self.reads == ("samples",) and (incomplete := entry.result[0].incomplete):
             return Unknown(reason=incomplete)
         read = self.accessor or self.name
@@ -150,10 +155,3 @@ class Quantity:
         if isinstance(value, int):
             return float(value)
         return value
-
-
-def _no_phases(entry: Entry[Any]) -> Unknown:
-    """Why a run has no phases; without a refusal it has no curves of them."""
-    if entry.refusal is None:
-        return Unknown(reason="the log has no curves of planning, execution or plans")
-    return Unknown(reason=f"no phases: {entry.refusal.message}")

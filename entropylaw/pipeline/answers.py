@@ -8,12 +8,13 @@ from functools import partial
 from typing import Any, overload
 
 from entropylaw.analysis.answer import fit_evaluations, fit_law, largest_reward
-from entropylaw.analysis.entropy_ahead import explosion_of
+from entropylaw.analysis.entropy_ahead import entropy_drop, explosion_of
 from entropylaw.analysis.forms import r_squared
 from entropylaw.analysis.law.evaluations import usable
 from entropylaw.analysis.law.verdict import divergence_note
 from entropylaw.analysis.phases import fit_phases
 from entropylaw.analysis.rise import FEWEST_POINTS
+from entropylaw.analysis.stop import stop_line
 from entropylaw.arguments import bad_argument, of_kind, text_or_none, texts
 from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import refusal_of
@@ -174,21 +175,22 @@ def fit_series(run: Run, series: Series, options: FitOptions, *, is_alone: bool 
         end=series.end,
     )
     findings = _about_columns(series)
+    if not is_alone and series.entropy_choice is not None:
+        # Over all logged steps.
+        findings += explosion_of(*(series.logged or (series.step, series.entropy)))
     if not is_alone:
-        findings += _about_entropy(series)
         kl = divergence(run, used.step) if used.step.size else None
         if kl is not None:
             findings.append(divergence_note(*kl, used.reward, r_squared(used.entropy, used.reward)))
     lacking = series.no_entropy
     try:
-        return fit_evaluations(
+        fit = fit_evaluations(
             used,
             options,
             run=series.run,
             max_reward=largest_reward(options, series.max_reward),
             findings=findings,
             no_entropy=None if lacking is None else refusal_of(lacking, run),
-            label=None if is_alone else series.label or series.reward_choice.column,
             is_ahead=not is_alone,
         )
     except FitError as error:
@@ -196,6 +198,21 @@ def fit_series(run: Run, series: Series, options: FitOptions, *, is_alone: bool 
         if error.slug != "too-few-evaluations" or not series.offer:
             raise
         raise FitError(error.slug, error.message, series.offer) from error
+    if is_alone:
+        return fit
+    line = stop_line(
+        used.all_rewards(),
+        fit.state,
+        fit.forecast,
+        steps=options.steps,
+        cost_per_step=options.cost_per_step,
+        max_reward=fit.max_reward,
+        label=series.label or series.reward_choice.column,
+        is_score=series.reward_choice.is_score,
+        level=options.level,
+    )
+    drop = entropy_drop(used.step, used.entropy, level=options.level) if used.step.size else None
+    return replace(fit, stop_line=line, drop_per_100_steps=drop)
 
 
 def _from_first_step(series: Series, options: FitOptions) -> Series:
@@ -247,13 +264,6 @@ def _about_columns(series: Series) -> list[Finding]:
     if series.entropy_choice is not None and series.entropy_choice.meaning.estimator == "sampled":
         findings.append(caution("entropy-sampled", column=series.entropy_choice.column))
     return findings
-
-
-def _about_entropy(series: Series) -> Sequence[Finding]:
-    """Whether the entropy ends far above its lowest level, over all logged steps."""
-    if series.entropy_choice is None:
-        return ()
-    return explosion_of(*(series.logged or (series.step, series.entropy)))
 
 
 def phases(

@@ -17,6 +17,7 @@ from entropylaw.arguments import as_floats, as_number, with_unpaired
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.engine.levels import SmoothedEntropy, as_logged, smoothed_entropy
 from entropylaw.errors import FitError
+from entropylaw.results.columns import Refusal
 from entropylaw.results.result import Finding, note
 
 FEWEST_EVALUATIONS = 5
@@ -233,19 +234,23 @@ def check_reward_moves(reward: FloatArray) -> None:
         )
 
 
-def check_law(run: Evaluations) -> None:
-    """Raise where the law cannot be fitted."""
-    check_evaluations(run, fewest=FEWEST_EVALUATIONS)
+def why_no_law(run: Evaluations) -> Refusal | None:
+    """Why the law cannot be fitted; None where it can."""
     entropy = run.entropy
-    check_entropy(entropy)
-    check_scale("entropy", entropy, SMALLEST_ENTROPY)
-    if is_constant(entropy):
-        raise FitError(
-            "entropy-constant",
-            f"entropy is {entropy[0]:g} in all {entropy.size} evaluations, expected one that moves",
-            "check the logger (some write 0.0 where entropy is not computed), or name another column",
-        )
-    check_reward_moves(run.reward)
+    try:
+        check_evaluations(run, fewest=FEWEST_EVALUATIONS)
+        check_entropy(entropy)
+        check_scale("entropy", entropy, SMALLEST_ENTROPY)
+        if is_constant(entropy):
+            raise FitError(
+                "entropy-constant",
+                f"entropy is {entropy[0]:g} in all {entropy.size} evaluations, expected one that moves",
+                "check the logger (some write 0.0 where entropy is not computed), or name another column",
+            )
+        check_reward_moves(run.reward)
+    except FitError as error:
+        return Refusal(slug=error.slug, message=error.message, hint=error.hint)
+    return None
 
 
 def check_entropy(entropy: FloatArray) -> None:
