@@ -1,5 +1,7 @@
 """Python's function for one log: columns by name, and the refusal of several runs."""
 
+from collections import UserDict
+
 import pandas as pd
 import pytest
 
@@ -23,3 +25,30 @@ def test_several_runs_are_named_and_so_is_their_source(tmp_path):
         with pytest.raises(entropylaw.InputError, match=f"{name} holds 2 runs: a, b") as caught:
             entropylaw.fit(source, run="arm")
         assert caught.value.slug == "several-runs"
+
+
+class BadPath:
+    """A path that raises when it is asked for its name, and for any attribute."""
+
+    def __fspath__(self):
+        raise ZeroDivisionError
+
+    def __getattr__(self, name):
+        raise ZeroDivisionError
+
+
+class BadItems(UserDict):
+    """A mapping without items."""
+
+    def items(self):
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [(entropylaw.load_fit, BadPath), (entropylaw.read_runs, BadPath), (entropylaw.compare, BadItems)],
+)
+def test_an_argument_that_raises_errors_of_its_own_is_named(call, kind):
+    with pytest.raises(entropylaw.UsageError, match=r"expected a (path|mapping)|cannot be read") as caught:
+        call(kind())
+    assert caught.value.slug == "bad-argument"
