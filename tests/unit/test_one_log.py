@@ -28,12 +28,25 @@ def test_several_runs_are_named_and_so_is_their_source(tmp_path):
 
 
 class BadPath:
-    """A path that raises when it is asked for its name, and for any attribute."""
+    """A path that raises when it is asked for its name."""
 
     def __fspath__(self):
         raise ZeroDivisionError
 
+
+class BadObject:
+    """Raises for every attribute."""
+
     def __getattr__(self, name):
+        raise ZeroDivisionError
+
+
+class BadTable:
+    """A table that raises for its columns' values."""
+
+    columns = ("step", "reward")
+
+    def __getitem__(self, name):
         raise ZeroDivisionError
 
 
@@ -45,10 +58,15 @@ class BadItems(UserDict):
 
 
 @pytest.mark.parametrize(
-    ("call", "kind"),
-    [(entropylaw.load_fit, BadPath), (entropylaw.read_runs, BadPath), (entropylaw.compare, BadItems)],
+    ("call", "kind", "slug"),
+    [
+        (entropylaw.load_fit, BadPath, "bad-argument"),
+        (entropylaw.read_runs, BadObject, "frame-not-understood"),
+        (entropylaw.read_runs, BadTable, "frame-not-understood"),
+        (entropylaw.compare, BadItems, "bad-argument"),
+    ],
 )
-def test_an_argument_that_raises_errors_of_its_own_is_named(call, kind):
-    with pytest.raises(entropylaw.UsageError, match=r"expected a (path|mapping)|cannot be read") as caught:
+def test_an_argument_that_raises_errors_of_its_own_is_named(call, kind, slug):
+    with pytest.raises(entropylaw.UsageError) as caught:
         call(kind())
-    assert caught.value.slug == "bad-argument"
+    assert caught.value.slug == slug
