@@ -99,15 +99,11 @@ class Fact(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True):
-    """Numbers with their intervals, under a title; ``interval`` names the level and the method.
-
-    A terminal shows ``detail`` on request.
-    """
+    """Numbers with their intervals, under a title; ``interval`` names the level and the method."""
 
     title: str
     facts: Sequence[Fact]
     interval: str
-    detail: bool = False
 
 
 class Table(Struct, frozen=True):

@@ -100,7 +100,7 @@ def test_text_is_coloured_on_a_terminal(folder, terminal, monkeypatch):
     document = load_fit(folder / "fit.json")
     plain = output.rendered(document, "text")
     coloured = terminal(document, "text")
-    assert re.search(r"\x1b\[3[12]m  (rising|falling|broken)\x1b\[0m +0", coloured)
+    assert re.search(r"  \x1b\[3[12]m(rising|falling|broken)\x1b\[0m +0", coloured)
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
     for name, value in (("TERM", "dumb"), ("NO_COLOR", "1")):
         monkeypatch.setenv(name, value)

@@ -92,7 +92,7 @@ def test_a_table_of_unlike_units_names_each(fitted):
     made = report(fitted, *LOGS)
     text = made["report.md"].replace("\\", "")
     for name, unit in (("a_rate", "rate"), ("b_percent", "%"), ("c_raw", "own unit")):
-        assert re.search(rf"\| {name} \| [a-z ]+ \| {COLUMN}, {unit} \|", text)
+        assert re.search(rf"\| {name} \| {COLUMN}, {unit} \|", text)
     assert f"reward: {COLUMN}, in several units" in text
     assert orders(made["index.html"]) == ["name"]
     rows = list(csv.DictReader(io.StringIO(made["report.csv"])))
@@ -106,7 +106,7 @@ def test_the_text_of_unlike_units_is_no_log(fitted):
     names = [f"{name}.csv" for name in LOGS] + [write(fitted / "f_rate.csv", "rate", 0.6)]
     assert typed("fit", *names, "-q", "-o", "all.txt", cwd=fitted).returncode == 0
     text = (fitted / "all.txt").read_text()
-    assert text.split()[:4] == ["run", "state", "reward", "now"]
+    assert text.split()[:5] == ["run", "reward", "so", "far", "now"]
     (fitted / "all.log").write_text(text)
     assert not recognises(Content(str(fitted / "all.log")))
 
@@ -115,8 +115,7 @@ def test_a_table_of_percentages_has_the_unit_in_its_heads(fitted):
     text = (fitted / "b_percent.fit.json").read_text()
     (fitted / "again.fit.json").write_text(text.replace('"b_percent', '"d_percent'))
     text = report(fitted, "b_percent", "again")["report.md"].replace("\\", "")
-    assert "| run | state | now, % | by step 585, % |" in text
-    assert "| at H = 0, % |" in text
+    assert "| run | so far | now, % | by step 585, % | state | keep | law |" in text
     assert f"reward: {COLUMN}, in percent" in text
 
 

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from entropylaw import Estimate
-from entropylaw.report.numbers import cell_text
+from entropylaw.report.numbers import cell_text, format_r_squared
 
 
 def estimate(value: float | None, low: float | None, high: float | None, note: str | None = None) -> Estimate:
@@ -136,4 +136,4 @@ def test_no_probability_is_shown_as_certain(x: float) -> None:
     ],
 )
 def test_r_squared_is_never_rounded_to_one(value: float, expected: str) -> None:
-    assert cell_text(value, "r_squared") == expected
+    assert format_r_squared(value) == expected

@@ -38,7 +38,7 @@ def test_where_entropy_and_reward_rise_no_sentence_has_entropy_fall() -> None:
     run = run_by_hand(fit_arrays(entropy, 0.1 + 0.4 * np.expm1(entropy), step))
     fits = FitDocument(inputs=(), settings=FitOptions(), runs=(run,))
     text = " ".join(rendered(run, "text").split())
-    assert "R² > 0.999; 1 caution fails: reward rises with entropy" in text
+    assert "R² > 0.999 fails: reward rises with entropy; 1 caution" in text
     ahead = " ".join(rendered(predict_runs(fits, at_step=[90]), "text").split())
     assert "law fails: reward rises with entropy; fitted on entropies from" in ahead
     assert not re.search("entropy is spent|falls as entropy falls:", text + ahead)
