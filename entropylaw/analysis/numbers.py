@@ -262,6 +262,7 @@ def curve(fit: Fit) -> Curve:
     # As many points below the entropy now as for the run.
     below = np.linspace(first, law.entropy_now, 13)
     at = np.union1d(below, np.linspace(law.entropy_now, float(law.entropy.max()), 13))
+    at = np.union1d(at, lowest)
     bounds = tails(fit.level)
     bands = np.array([cells.quantiles(bounds) for cells in reads.predicted(at, reads.averaged)])
     drawn = [form.form for form in law.forms if FORMS[form.form].colour or form.form == "law"]

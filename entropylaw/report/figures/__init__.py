@@ -16,7 +16,7 @@ from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.report.figures.palette import ARM_COLOURS
 from entropylaw.report.numbers import format_percent, p_words
-from entropylaw.results import FormAnswer
+from entropylaw.results import FormAnswer, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
@@ -106,8 +106,14 @@ def better_form(law: LawFit) -> FormAnswer | None:
 
 
 def draws_zero(fit: Fit) -> bool:
-    """Whether the reward at H = 0 is drawn: not of a broken run, and where it is known."""
-    return fit.law is not None and not fit.is_broken and fit.law.ceiling.value is not None
+    """Whether the reward at H = 0 is drawn: where it is known, but not of a broken run.
+
+    Nor of one whose entropy hardly moved: H = 0 is so far off that the evaluations would be one dot.
+    """
+    law = fit.law
+    if law is None or fit.is_broken or law.why is Why.narrow:
+        return False
+    return law.ceiling.value is not None
 
 
 def _forecast_caption(part: Entry[Fit] | Fit | Forecast) -> str:

@@ -105,12 +105,20 @@ def law_title(fit: Fit, law: LawFit) -> str:
 
 def draw_law(axes: Axes, fit: Fit, law: LawFit, *, with_names: bool = True) -> None:
     """The evaluations, the law, the better curve, the band of the average, and the reward at H = 0."""
-    lines = _lines_of(fit, law)
     is_zero_drawn = draws_zero(fit)
-    curve = fit.curve
+    lowest = min(float(law.entropy.min()), 0.0) if is_zero_drawn else float(law.entropy.min())
+    lines = _lines_of(fit, law, lowest)
     if not fit.is_broken:
+        entropy = np.array(fit.curve.entropy)
+        shown = entropy >= lowest
         axes.fill_between(
-            curve.entropy, curve.low, curve.high, color=p.colour("grey"), alpha=0.2, linewidth=0, zorder=2
+            entropy[shown],
+            np.array(fit.curve.low)[shown],
+            np.array(fit.curve.high)[shown],
+            color=p.colour("grey"),
+            alpha=0.2,
+            linewidth=0,
+            zorder=2,
         )
     for line in lines:
         drawn = axes.plot(
@@ -126,7 +134,6 @@ def draw_law(axes: Axes, fit: Fit, law: LawFit, *, with_names: bool = True) -> N
     if is_zero_drawn:
         ends = [law.ceiling.low, law.ceiling.value, law.ceiling.high]
     axes.set_ylim(*p.limits(rewards, ends, np.inf, 0.06, 0.16 if with_names else 0.06))
-    lowest = min(float(law.entropy.min()), 0.0) if is_zero_drawn else float(law.entropy.min())
     room = _ROOM_FOR_NAMES if with_names else 0.03
     axes.set_xlim(*p.padded(lowest, float(law.entropy.max()), 0.035, room))
     if is_zero_drawn:
@@ -136,15 +143,16 @@ def draw_law(axes: Axes, fit: Fit, law: LawFit, *, with_names: bool = True) -> N
         p.name_ends(axes, float(lines[0].entropy[-1]), ends_of_lines)
 
 
-def _lines_of(fit: Fit, law: LawFit) -> list[Line]:
-    """The law and, where another form is more probable and the run is not broken, that."""
+def _lines_of(fit: Fit, law: LawFit, lowest: float) -> list[Line]:
+    """The law from the ``lowest`` entropy on, and a more probable form of a run that is not broken."""
     curve = fit.curve
-    entropy = np.array(curve.entropy)
-    lines = [Line("law", entropy, np.array(curve.forms["law"]), "ink", None)]
+    shown = np.array(curve.entropy) >= lowest
+    entropy = np.array(curve.entropy)[shown]
+    lines = [Line("law", entropy, np.array(curve.forms["law"])[shown], "ink", None)]
     better = None if fit.is_broken else better_form(law)
     if better is not None and better.form in curve.forms:
         colour = FORMS[better.form].colour or "muted"
-        lines.append(Line(better.form, entropy, np.array(curve.forms[better.form]), colour, _DASHED))
+        lines.append(Line(better.form, entropy, np.array(curve.forms[better.form])[shown], colour, _DASHED))
     return lines
 
 
