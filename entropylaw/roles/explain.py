@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 from entropylaw.arguments import texts
 from entropylaw.errors import EntropyLawError, InputError
@@ -41,7 +42,9 @@ def explain(
         for column in named_columns(run, entropy):
             chosen.append(choose_entropy(run, column, next(iter(reward), None)))
         if not chosen:
-            chosen += _of_catalog(run, next(iter(reward), None))
+            # The log may have none that can be used.
+            with suppress(InputError):
+                chosen.append(choose_entropy(run, None, next(iter(reward), None)))
         first = next(iter(chosen), None)
         if first is not None:
             notes += first.notes
@@ -103,14 +106,6 @@ def explain(
         unpaired_entropy=best.pairs.unpaired_entropy,
         dropped=best.pairs.dropped,
     )
-
-
-def _of_catalog(run: Run, reward: str | None) -> list[Chosen]:
-    """The entropy of the catalog; none where the log has none that can be used."""
-    try:
-        return [choose_entropy(run, None, reward)]
-    except InputError:
-        return []
 
 
 def _without_role(run: Run, used: Collection[str]) -> dict[str, str]:

@@ -12,13 +12,13 @@ STATEMENTS = {
     "analysis": 2_615,
     "pipeline": 2_493,
     "tokens": 2_165,
-    "engine": 1_522,
+    "engine": 1_492,
     "cli": 1_406,
     "gates": 1_184,
     "samples": 1_135,
-    "top": 1_091,
-    "roles": 1_032,
-    "results": 962,
+    "top": 1_083,
+    "roles": 1_029,
+    "results": 958,
     "documents": 851,
 }
 """Package → its statements when the number was last set; ``top`` are the modules beside the packages."""
