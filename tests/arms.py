@@ -53,8 +53,16 @@ def run(name: str, shift: float = 0.0, **other: Any) -> Fields:
     return fields | {"values": values} | other
 
 
-def lost(name: str, why: str = "stopped at step 120, after 30 % of the usual length") -> Fields:
-    return run(name, n=0, last_step=None, failed=why, along=(), reward=(), values={})
+def lost(name: str, why: str = "reward from 0.712 to 0") -> Fields:
+    return run(name, failed=why, along=(), reward=(), values={})
+
+
+def short(name: str) -> Fields:
+    return run(name, n=15, last_step=120.0, left_out="ended at step 120, after 30 % of the longest run")
+
+
+def without_entropy(name: str) -> Fields:
+    return run(name, without_along="this log has no entropy", along=(), reward=())
 
 
 def arm(name: str, shift: float = 0.0, *more: Fields, seeds: int = 2) -> Fields:
@@ -128,10 +136,10 @@ def pair(name: str, baseline: str = "grpo", decision: str = "not decided", **oth
     return fields | other
 
 
-def comparison(*names: str, **other: Any) -> ArmComparison:
-    """Arms against ``grpo``, which has three seeds; ``clip_cov`` and ``rloo`` unless named."""
+def comparison(*names: str, further: tuple[Fields, ...] = (), **other: Any) -> ArmComparison:
+    """Arms against ``grpo``, of three seeds and ``further`` runs; ``clip_cov`` and ``rloo`` unless named."""
     named = names or ("clip_cov", "rloo")
-    arms = [arm("grpo", seeds=3)]
+    arms = [arm("grpo", 0.0, *further, seeds=3)]
     arms += [arm(name, 0.004 * (place + 1), lost(f"{name}_s2")) for place, name in enumerate(named)]
     pairs = tuple(
         pair(name, decision=DECISIONS[place % 4], band=band(0.02 * (-1) ** place))
@@ -154,7 +162,8 @@ def complete(*names: str, **other: Any) -> ArmComparison:
         "paired": "seed",
         "findings": (*stated("caution", "a caution"), *stated("note", "a note")),
     }
-    return comparison(*names, **fields | other)
+    further = (short("grpo_s3"), without_entropy("grpo_s4"))
+    return comparison(*names, further=further, **fields | other)
 
 
 MANY = ("clip_cov", "kl_cov", "gppo", "rloo", "entropy_bonus_0.02", "entropy_bonus_0.1")

@@ -32,6 +32,7 @@ from entropylaw.analysis.seeds import (
     last_common_step,
     living,
     no_common_range,
+    with_curve,
 )
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.results import Estimate
@@ -229,11 +230,11 @@ class Comparison:
         """Difference in the share of failed runs, with Newcombe's interval (1998) and Fisher's exact test."""
         counts = []
         for number in (a, b):
-            seeds, refused = self.of(number), len(self.refused[number])
-            counts.append((len(seeds) - len(living(seeds)) + refused, len(seeds) + refused))
+            seeds = self.of(number)
+            counts.append((sum(seed.failed is not None for seed in seeds), len(seeds)))
         (failed, of), (failed_b, of_b) = counts
         if not of or not of_b:
-            return self.unknown("failure_rate", "an arm has no run")
+            return self.unknown("failure_rate", "an arm has no run with evaluations")
         gap = failed / of - failed_b / of_b
         (low, high), (low_b, high_b) = (share_interval(*count, self.level) for count in counts)
         ends = (
@@ -261,19 +262,19 @@ class Comparison:
         """The arm with its runs and its mean curve."""
         seeds, refused = self.of(number), self.refused[number]
         runs = [as_run(seed) for seed in seeds] + [
-            ArmRun(run=run, n=0, last_step=None, failed=reason, along=(), reward=(), values={})
+            ArmRun(run=run, n=0, last_step=None, failed=None, left_out=reason, along=(), reward=(), values={})
             for run, reason in refused
         ]
-        lost = sum(run.failed is not None for run in runs)
-        low, high = share_interval(lost, len(runs), self.level) if runs else (None, None)
-        method = f"Clopper–Pearson, {lost} of {len(runs)} runs"
-        rate = lost / len(runs) if runs else None
+        lost = sum(seed.failed is not None for seed in seeds)
+        low, high = share_interval(lost, len(seeds), self.level) if seeds else (None, None)
+        method = f"Clopper–Pearson, {lost} of {len(seeds)} runs"
+        rate = lost / len(seeds) if seeds else None
         failures = Estimate(value=rate, low=low, high=high, level=self.level, method=method)
         whole = Arm(arm=self.names[number], runs=tuple(runs), failure_rate=failures)
         if (common := common_range(seeds)) is None:
             return whole
         grid = np.linspace(*common, BAND_POINTS)
-        mean = np.mean([seed.at(grid) for seed in living(seeds)], axis=0)
+        mean = np.mean([seed.at(grid) for seed in with_curve(seeds)], axis=0)
         return replace(whole, along=tuple(grid.tolist()), mean=tuple(mean.tolist()))
 
     def findings(self) -> list[Finding]:
@@ -343,20 +344,21 @@ class Comparison:
         name = "living_reward" if differences else "last_reward"
         differences.append(self.difference(name, rewards, a, b, variance, self.margin, headline=True))
         if self.along.column == "entropy":
-            entropies = {seed: seed.along_at(last) for seed in alive}
-            losses = {seed: seed.loss(min(last, seed.last_step)) for seed in alive}
+            with_entropy = with_curve(alive)
+            entropies = {seed: seed.along_at(last) for seed in with_entropy}
+            losses = {seed: seed.loss(min(last, seed.last_step)) for seed in with_entropy}
             differences.append(self.difference("last_entropy", entropies, a, b))
             differences.append(self.difference("entropy_loss", losses, a, b))
         return differences + self._parts_of_gain(rewards, last, a, b)
 
     def _with_failed(self, levels: Mapping[Seed, tuple[float, float]], a: int, b: int) -> list[Difference]:
-        """Where runs of two arms failed, the difference of the mean levels of all, without an interval."""
+        """Where a run of two arms is not living, the difference of all mean levels, without an interval."""
         both = self.of(a, b)
         if len(living(both)) == len(both) and not (self.refused[a] or self.refused[b]):
             return []
         first, second = ([levels[seed][0] for seed in self.of(arm)] for arm in (a, b))
         gap = float(np.mean(first) - np.mean(second)) if first and second else None
-        reason = "runs failed: those that did not are compared, and failures are counted apart"
+        reason = "runs failed, ended early or have no evaluations: the others are compared"
         return [self.unknown("last_reward", reason, (len(first), len(second)), value=gap)]
 
     def _parts_of_gain(self, rewards: Mapping[Seed, float], last: float, a: int, b: int) -> list[Difference]:
@@ -364,7 +366,7 @@ class Comparison:
 
         None where the arms have no value of the column in common that both have at their last steps.
         """
-        of_pair = [seed for seed in rewards if seed.arm in (a, b)]
+        of_pair = [seed for seed in with_curve(list(rewards)) if seed.arm in (a, b)]
         at = max((seed.along_at(last) for seed in of_pair), default=np.inf)
         if at > min((seed.along[-1] for seed in of_pair), default=-np.inf):
             return []
@@ -393,7 +395,7 @@ class Comparison:
 
     def _not_comparable(self, common: tuple[float, float] | None, a: int, b: int) -> str:
         """Why coefficients of two arms do not compare; empty where they do."""
-        of_pair = living(self.of(a, b))
+        of_pair = with_curve(self.of(a, b))
         low, high = common or (0.0, 0.0)
         fails = sum(seed.series.fails for seed in of_pair)
         if not fails or all(high - low >= LIKE_PATHS * (seed.along[-1] - seed.along[0]) for seed in of_pair):

@@ -12,7 +12,7 @@ from entropylaw.engine.levels import level_now
 from entropylaw.results import Verdict
 from entropylaw.results.arms import ArmRun, RunSeries
 from entropylaw.results.fit import Fit
-from entropylaw.results.result import NO_SCORE, has
+from entropylaw.results.result import NO_SCORE, has, replace
 
 POINTS = 121
 """Points of a run's curve over its own range."""
@@ -24,7 +24,7 @@ LEAST_OVERLAP = 0.05
 """Smallest common range of entropies, as a share of the range that the runs have together."""
 
 STOPPED = 0.8
-"""A run that ends before this share of the length of the longest run of its arm has stopped early."""
+"""A run that ends before this share of the length of the longest run of its arm has ended early."""
 
 FEWEST_EVALUATIONS, FEWEST_SMOOTHED = 3, 5
 """Fewest evaluations of a run with a curve; of fewer than five the last is its level."""
@@ -36,12 +36,15 @@ class Seed:
 
     ``along`` (m,) ascends; ``curve`` (m,) are local lines, whose weights of the evaluations are ``smoother``
     (m, n), and ``coarse`` (m,) those of twice the bandwidth. ``moved`` (m,) is what the error of the entropy
-    is in reward, and ``noise`` the standard deviation of the evaluations about the curve.
+    is in reward, and ``noise`` the standard deviation of the evaluations about the curve. Those of a run
+    without values of the column are empty.
+    ``failed`` says how it broke, ``short`` that it ended early.
     """
 
     arm: int
     series: RunSeries
     failed: str | None
+    short: str | None
     along: FloatArray
     curve: FloatArray
     coarse: FloatArray
@@ -52,11 +55,27 @@ class Seed:
     """Smoothed rewards and their errors that are known, by how many evaluations were smoothed."""
 
     @classmethod
-    def of(cls, arm: int, series: RunSeries, failed: str | None) -> Seed:
+    def of(cls, arm: int, series: RunSeries, short: str | None) -> Seed:
         """The run with its curve, local lines through its evaluations.
 
         The drift of a run belongs to what it reached at an entropy, and differs between seeds.
         """
+        noise = float(np.median(np.abs(np.diff(series.reward)))) / 0.6745 / np.sqrt(2.0)
+        failed = how_broken(series)
+        if not series.along.size:
+            none = np.empty(0)
+            return cls(
+                arm=arm,
+                series=series,
+                failed=failed,
+                short=short,
+                along=none,
+                curve=none,
+                coarse=none,
+                moved=none,
+                smoother=np.empty((0, series.step.size)),
+                noise=noise,
+            )
         along = np.linspace(series.along.min(), series.along.max(), POINTS)
         nearest = max(FEWEST_NEIGHBOURS, -(-series.along.size // NEIGHBOURS))
         smoother = local_lines(series.along, along, nearest)
@@ -69,12 +88,13 @@ class Seed:
             arm=arm,
             series=series,
             failed=failed,
+            short=short,
             along=along,
             curve=np.minimum(smoother @ series.reward, most),
             coarse=np.minimum(coarse, most),
             moved=np.abs(slope) * error,
             smoother=smoother,
-            noise=float(np.median(np.abs(np.diff(series.reward)))) / 0.6745 / np.sqrt(2.0),
+            noise=noise,
         )
 
     @property
@@ -84,7 +104,7 @@ class Seed:
 
     def covers(self, low: float, high: float) -> bool:
         """Whether the run has passed all entropies of a range."""
-        return bool(self.along[0] <= low and high <= self.along[-1])
+        return bool(self.along.size and self.along[0] <= low and high <= self.along[-1])
 
     def at(self, along: FloatArray, values: FloatArray | None = None) -> FloatArray:
         """Its curve, or other values of its points, at some entropies; beyond its range those of its ends."""
@@ -147,8 +167,12 @@ def local_lines(along: FloatArray, at: FloatArray, nearest: int) -> FloatArray:
 
 
 def series_of(fit: Fit) -> RunSeries:
-    """What is compared of a fitted run: its rewards at its smoothed entropies."""
-    law = fit.lawful()
+    """What is compared of a fitted run: its rewards at its smoothed entropies, if it has a law."""
+    if fit.law is None:
+        none = np.empty(0)
+        reason = "it has no law" if fit.no_law is None else fit.no_law.message
+        return replace(series_over_steps(fit), along=none, error=none, without_along=reason)
+    law = fit.law
     return RunSeries(
         run=fit.run,
         step=np.asarray(law.step),
@@ -192,25 +216,26 @@ def seeds_of(
         short = [run for run in whole if run.step.size < FEWEST_EVALUATIONS]
         refused.append([(run.run, run.refused or f"{run.step.size} evaluations") for run in short])
         longest = max((float(run.step[-1] - run.step[0]) for run in series), default=0.0)
-        seeds += [Seed.of(number, run, why_failed(run, longest)) for run in series]
+        seeds += [Seed.of(number, run, why_short(run, longest)) for run in series]
     return seeds, refused
 
 
-def why_failed(run: RunSeries, longest: float) -> str | None:
-    """Why a run counts as failed; None where it does not.
-
-    It stopped before 80 % of the length of the ``longest`` run of its arm, in steps, or lost its reward.
-    """
-    length = float(run.step[-1] - run.step[0])
-    if length < STOPPED * longest:
-        share = f"{100 * length / longest:.0f} %"
-        return f"stopped at step {run.step[-1]:g}, after {share} of the longest run of its arm"
+def how_broken(run: RunSeries) -> str | None:
+    """How a run broke; None of one whose state is another."""
     if run.has_ended:
-        return f"broken: no usable reward after step {run.step[-1]:g}"
+        return f"no usable reward after step {run.step[-1]:g}"
     if run.lost is not None:
         best, now = run.lost
-        return f"broken: lost its reward, from {best:.3g} to {now:.3g}"
+        return f"reward from {best:.3g} to {now:.3g}"
     return None
+
+
+def why_short(run: RunSeries, longest: float) -> str | None:
+    """That a run ended before 80 % of the length of the ``longest`` run of its arm, in steps, or None."""
+    length = float(run.step[-1] - run.step[0])
+    if length >= STOPPED * longest:
+        return None
+    return f"ended at step {run.step[-1]:g}, after {100 * length / longest:.0f} % of the longest run"
 
 
 def as_run(seed: Seed) -> ArmRun:
@@ -220,9 +245,10 @@ def as_run(seed: Seed) -> ArmRun:
         # Reward may climb steeply at once, where a level is above it.
         "reward_first": float(series.reward[0]),
         "last_reward": seed.reward_at(seed.last_step)[0],
-        "along_first": float(series.along[0]),
-        "along_last": float(series.along[-1]),
     }
+    if series.along.size:
+        values["along_first"] = float(series.along[0])
+        values["along_last"] = float(series.along[-1])
     values |= {name: number.value for name, number in series.coefficients.items()}
     every = slice(None, None, 4)
     return ArmRun(
@@ -230,6 +256,8 @@ def as_run(seed: Seed) -> ArmRun:
         n=series.step.size,
         last_step=seed.last_step,
         failed=seed.failed,
+        left_out=seed.short if seed.failed is None else None,
+        without_along=series.without_along or None,
         along=tuple(seed.along[every].tolist()),
         reward=tuple(seed.curve[every].tolist()),
         values=values,
@@ -237,19 +265,24 @@ def as_run(seed: Seed) -> ArmRun:
 
 
 def living(seeds: Sequence[Seed]) -> list[Seed]:
-    """The runs that did not fail."""
-    return [seed for seed in seeds if seed.failed is None]
+    """The runs that did not fail, and did not end early."""
+    return [seed for seed in seeds if seed.failed is None and seed.short is None]
+
+
+def with_curve(seeds: Sequence[Seed]) -> list[Seed]:
+    """The living runs that have values of the column."""
+    return [seed for seed in living(seeds) if seed.along.size]
 
 
 def last_common_step(seeds: Sequence[Seed]) -> float | None:
-    """The last step that all runs have which did not stop early; of all, where every run did."""
-    last_steps = [seed.last_step for seed in seeds if not (seed.failed or "").startswith("stopped")]
+    """The last step that all runs have which did not end early; of all, where every run did."""
+    last_steps = [seed.last_step for seed in seeds if seed.short is None]
     return min(last_steps or [seed.last_step for seed in seeds], default=None)
 
 
 def common_range(seeds: Sequence[Seed]) -> tuple[float, float] | None:
-    """The entropies that all runs have passed that did not fail; None where there are hardly any."""
-    if not (whole := living(seeds)):
+    """The entropies that all living runs with an entropy have passed; None where there are hardly any."""
+    if not (whole := with_curve(seeds)):
         return None
     low, high = max(seed.along[0] for seed in whole), min(seed.along[-1] for seed in whole)
     least, most = min(seed.along[0] for seed in whole), max(seed.along[-1] for seed in whole)
@@ -258,9 +291,9 @@ def common_range(seeds: Sequence[Seed]) -> tuple[float, float] | None:
 
 def no_common_range(seeds: Sequence[Seed], names: tuple[str, str], column: str, unit: str) -> str:
     """Why two arms have no common range: the runs that bound it."""
-    whole = living(seeds)
+    whole = with_curve(seeds)
     if len({seed.arm for seed in whole}) < 2:
-        return f"{' or '.join(names)} has no run that did not fail"
+        return f"{' or '.join(names)} has no run with {column} that did not fail or end early"
     above = max(whole, key=lambda seed: seed.along[0])
     below = min(whole, key=lambda seed: seed.along[-1])
     return (

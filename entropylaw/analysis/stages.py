@@ -36,13 +36,17 @@ class StagedRun:
         there = (stage.first <= step) & (step <= stage.last)
         if self.before_update and number + 1 < len(self.stages):
             there |= step == self.stages[number + 1].first
-        along, error = (np.interp(step, series.step, values) for values in (series.along, series.error))
+        along = series.along
+        error = series.error
+        if along.size:
+            along = np.interp(step, series.step, along)[there]
+            error = np.interp(step, series.step, error)[there]
         return replace(
             series,
             step=step[there],
             reward=reward[there],
-            along=along[there],
-            error=error[there],
+            along=along,
+            error=error,
             lost=None,
             unit=series.run,
             coefficients={},

@@ -42,11 +42,10 @@ _OTHER_UNITS = {
 """Units of differences that are no difference of two levels of the reward, or are bounded otherwise."""
 
 
-def _missing_run(document: ComparisonDocument, arm: str, baseline: str, name: str) -> str:
+def _missing_run(document: ComparisonDocument, arm: str, baseline: str) -> str:
     """Why a difference of two arms does not show all their runs; empty where it does."""
     for run in document.missing:
-        # The failure rate counts the runs that were read, and have no fit.
-        if run.arm in ("", arm, baseline) and not (run.read and name == "failure_rate"):
+        if run.arm in ("", arm, baseline):
             whose = f"of {run.arm}" if run.arm else "in no arm"
             return f"{run.run} {whose} has no result: {run.why}"
     return ""
@@ -68,7 +67,7 @@ def difference(arm: str, baseline: str, name: str) -> Quantity:
         if pair is None:
             again = "`entropylaw compare --baseline` names another baseline, --all-pairs compares all"
             return Unknown(reason=f"{arms_compared} is not in the comparison; {again}")
-        if missing := _missing_run(document, arm, baseline, name):
+        if missing := _missing_run(document, arm, baseline):
             return Unknown(reason=f"{arms_compared}: {missing}")
         compared = next((row for row in pair.differences if row.quantity == name), None)
         if compared is None:

@@ -114,7 +114,7 @@ def _runs_by_reward(runs: Sequence[ArmRun]) -> dict[str, list[ArmRun]]:
 def results_of(
     arms: Sequence[str], runs: Sequence[ArmRun], options: CompareOptions, baseline: str | None
 ) -> list[ArmComparison]:
-    """The comparison of arms in every reward; runs without a series count as failed.
+    """The comparison of arms in every reward; runs without a series are left out by name.
 
     Raises InputError (``run-in-two-arms``, ``arms-mix-columns``, ``unlike-rewards``, ``unit-unclear``);
     FitError (``reward-above-max``); UsageError (``no-such-column``, ``column-needs-logs``,
@@ -322,8 +322,7 @@ def _check_one_kind(name: str, kinds: _Kinds) -> None:
 def _refused(run: ArmRun, reason: str) -> _Compared:
     """A run that has nothing to compare."""
     none = np.empty(0)
-    refused = f"refused: {reason}"
-    series = RunSeries(run=run.name, step=none, reward=none, along=none, error=none, refused=refused)
+    series = RunSeries(run=run.name, step=none, reward=none, along=none, error=none, refused=reason)
     return _Compared(run, series)
 
 
@@ -341,8 +340,6 @@ def _fitted(run: ArmRun, along: Along) -> _Compared:
     reward = column_of_fit(run.fit) if run.entry is None else run.entry.columns["reward"]
     if along.column == STEP:
         return _Compared(run, series_over_steps(run.fit), reward)
-    if run.fit.law is None:
-        return _refused(run, run.fit.no_law.message if run.fit.no_law is not None else "it has no law")
     return _Compared(run, series_of(run.fit), reward)
 
 

@@ -1,6 +1,6 @@
 """Comparing arms, for Python and the command: which logs an arm has, their fits, and the document.
 
-Every run of an arm counts, also one that cannot be read or fitted.
+A run that cannot be read or fitted is in no difference, and is named.
 """
 
 from __future__ import annotations
@@ -205,11 +205,13 @@ def compared(
     names = list(grouping.arms)
     comparison, *of_other_rewards = results_of(names, runs, options, baseline_of(names, options))
     left_out = list(grouping.left_out)
-    compared_runs = {run.run for arm in comparison.arms for run in arm.runs if run.n}
-    for run in runs:
-        if run.entry is not None and run.refusal is not None and run.name not in compared_runs:
-            reason = run.refusal.message
-            left_out.append(LeftOut(run=run.name, why=reason, arm=run.arm, read=run.entry.read))
+    unread = {run.name for run in runs if run.input.error is not None}
+    unread |= {run.name for run in runs if run.entry is not None and not run.entry.read}
+    for arm in comparison.arms if options.stage is None else ():
+        for run in arm.runs:
+            if run.left_out is not None and not run.n:
+                read = run.run not in unread
+                left_out.append(LeftOut(run=run.run, why=run.left_out, arm=arm.arm, read=read))
     fit_settings = {name: getattr(inputs.settings, name) for name in options_of(LawOptions)}
     if options.pair == "seed":
         fit_settings["pair"] = "seed"
@@ -238,7 +240,7 @@ def compare(
 ) -> ArmComparison:
     """Compare arms of an experiment, the seed as the unit.
 
-    A run that cannot be read or fitted counts as failed in its arm.
+    A run without an entropy is compared in all that needs steps and rewards alone.
 
     Parameters
     ----------

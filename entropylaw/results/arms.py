@@ -41,7 +41,7 @@ class RunSeries(Struct, frozen=True, kw_only=True, eq=False):
         Its name; its evaluations, shape (n,), by rising step.
     along, error
         The column of :class:`Along` at the evaluations without the noise of measuring it, and its standard
-        error, shape (n,).
+        error, shape (n,); both empty for a run that has none.
     max_reward
         The largest reward that is possible; None where it is not known.
     is_score
@@ -49,8 +49,8 @@ class RunSeries(Struct, frozen=True, kw_only=True, eq=False):
     lost, has_ended
         Of a run that lost its reward the best level and that now, None for any other and of what is no
         score; and whether the last tenth of its log has no usable reward.
-    refused
-        Why it has no evaluations; empty for a run that has.
+    refused, without_along
+        Why it has no evaluations, and why it has no values of the column; empty for a run that has.
     unit
         The seed, or the run that it is a part of: what is paired.
     coefficients, fails
@@ -67,6 +67,7 @@ class RunSeries(Struct, frozen=True, kw_only=True, eq=False):
     lost: tuple[float, float] | None = None
     has_ended: bool = False
     refused: str = ""
+    without_along: str = ""
     unit: str = ""
     coefficients: Mapping[str, Estimate] = field(default_factory=dict)
     fails: bool = False
@@ -104,7 +105,11 @@ class ArmRun(Struct, frozen=True, kw_only=True):
     run, n, last_step
         Its name, its number of evaluations, and its last step; 0 and None for a run that has none.
     failed
-        Why it counts as failed; None for a run that does not.
+        How it broke; None for a run whose state is not ``broken``.
+    left_out
+        Why it is in no difference: it has no evaluations, or ended early. None for any other.
+    without_along
+        Why it is in no difference at equal values of the column, such as of entropy; None for any other.
     along, reward
         Its curve over its own range of entropies, nats (or of another column) and reward units.
     values
@@ -115,6 +120,8 @@ class ArmRun(Struct, frozen=True, kw_only=True):
     n: int
     last_step: float | None
     failed: str | None
+    left_out: str | None = None
+    without_along: str | None = None
     along: tuple[float, ...]
     reward: tuple[float, ...]
     values: Mapping[str, float | None]
@@ -128,7 +135,7 @@ class Arm(Struct, frozen=True, kw_only=True):
     arm, runs
         Its name and its runs.
     failure_rate
-        Share of the runs that failed (Clopper & Pearson 1934, doi:10.1093/biomet/26.4.404).
+        Share that failed of the runs with evaluations (Clopper & Pearson 1934, doi:10.1093/biomet/26.4.404).
     along, mean
         The mean curve over the entropies that its runs have in common; empty where there are none.
     """

@@ -6,7 +6,7 @@ from scipy.stats import fisher_exact
 
 from entropylaw import ArmComparison, Fit, UsageError
 from entropylaw.analysis.arms import baseline_of, compare_arms
-from entropylaw.analysis.seeds import local_lines, series_of, why_failed
+from entropylaw.analysis.seeds import how_broken, local_lines, series_of
 from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, Decision, RunSeries
 from tests.laws import fit_arrays
@@ -93,19 +93,27 @@ def test_no_common_entropies_are_said_with_the_runs_that_bound_them(plain: list[
     assert pair["last_reward"].estimate.value is not None
 
 
-def test_failed_runs_are_counted_apart_and_the_others_compared(plain: list[Fit]) -> None:
-    others = [run("other_s0"), run("other_s1", seed=4), run("other_s2", until=15)]
+def test_broken_runs_are_counted_apart_short_and_unread_ones_left_out(plain: list[Fit]) -> None:
+    broken = run("other_s2")
+    reward = np.where(STEP < 250.0, np.asarray(broken.law.reward), 0.0)
+    broken = fit_arrays(np.asarray(broken.law.entropy), reward, STEP, name="other_s2")
+    others = [run("other_s0"), run("other_s1", seed=4), broken, run("other_s3", until=15)]
     none = np.empty(0)
-    unread = RunSeries(run="other_s3", step=none, reward=none, along=none, error=none, refused="not read")
+    unread = RunSeries(run="other_s4", step=none, reward=none, along=none, error=none, refused="not read")
     found = compare_arms({"plain": plain, "other": [*others, unread]}, baseline="plain")
     other = found.arms[1]
-    assert [bool(one.failed) for one in other.runs] == [False, False, True, True]
-    assert other.failure_rate.value == 0.5
+    assert [bool(one.failed) for one in other.runs] == [False, False, True, False, False]
+    left_out = {one.run: one.left_out for one in other.runs if one.left_out}
+    assert left_out == {
+        "other_s3": "ended at step 143.59, after 36 % of the longest run",
+        "other_s4": "not read",
+    }
+    # One that ended early has a state, and one without evaluations has none.
+    assert other.failure_rate.value == 0.25
     pair = found.pairs[0]
     assert pair.last_step == 400.0
     rate = pair["failure_rate"]
-    # Two of four against none of three, both tails: 5 of 35 and 1 of 35 ways are as rare.
-    assert rate.p_value == pytest.approx(fisher_exact([[2, 2], [0, 3]])[1])
+    assert rate.p_value == pytest.approx(fisher_exact([[1, 3], [0, 3]])[1])
     whole, living = pair["last_reward"], pair["living_reward"]
     ends = [np.mean([run.values["last_reward"] for run in arm.runs if run.n]) for arm in found.arms]
     assert whole.estimate.value == pytest.approx(ends[1] - ends[0])
@@ -206,9 +214,9 @@ def test_a_run_that_loses_its_reward_has_failed() -> None:
     lost = reward.copy()
     lost[25:] = 0.2
     entropy = np.asarray(fit.law.entropy)
-    assert why_failed(series_of(fit), 400.0) is None
+    assert how_broken(series_of(fit)) is None
     found = series_of(fit_arrays(entropy, lost, STEP))
-    assert why_failed(found, 400.0) == "broken: lost its reward, from 0.559 to 0.2"
+    assert how_broken(found) == "reward from 0.559 to 0.2"
 
 
 def test_local_lines_reproduce_lines() -> None:

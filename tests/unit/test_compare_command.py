@@ -80,7 +80,7 @@ def test_arms_by_a_pattern_have_its_first_group(logs, tmp_path):
     assert document.left_out[0].why == r"--arms _(s\d) does not match its name"
 
 
-def test_a_run_that_cannot_be_read_or_fitted_counts_in_its_arm(logs, tmp_path):
+def test_a_run_that_cannot_be_read_or_fitted_is_left_out_of_its_arm_by_name(logs, tmp_path):
     bad = tmp_path / "bad"
     bad.mkdir()
     write(bad / "grpo_s3.csv", 3, n=3)
@@ -89,13 +89,12 @@ def test_a_run_that_cannot_be_read_or_fitted_counts_in_its_arm(logs, tmp_path):
     for sources in ((logs, bad), (f"grpo={logs}/grpo_*", f"grpo={bad}", f"clip={logs}/clip_*")):
         done, document = stored(tmp_path, *sources, "--baseline", "clip")
         (grpo,) = (one for one in document.comparison.arms if one.arm == "grpo")
-        failed = {one.run: one.failed for one in grpo.runs if one.failed}
-        assert set(failed) == {"grpo_s3", "grpo_s4", "grpo_s5"}
-        assert all(why.startswith("refused: ") for why in failed.values())
-        assert grpo.failure_rate.value == 0.5
+        left_out = {one.run for one in grpo.runs if one.left_out}
+        assert left_out == {one.run for one in document.missing} == {"grpo_s3", "grpo_s4", "grpo_s5"}
+        assert [one.failed for one in grpo.runs] == [None] * 6
+        assert grpo.failure_rate.value == 0.0
         assert done.stderr.count("error[") == 3
-        (rate,) = (one for one in document.comparison.pairs[0].differences if one.quantity == "failure_rate")
-        assert rate.estimate.value == 0.5
+        assert document.comparison.pairs[0]["failure_rate"].seeds == (3, 3)
 
 
 def test_files_that_are_not_read_for_one_reason_are_one_warning_below_the_answer(logs, tmp_path):
@@ -252,7 +251,7 @@ def test_arms_without_an_entropy_are_compared_at_equal_steps(tmp_path):
     assert [one.code for one in document.comparison.findings] == ["no-entropy-in-arms"]
 
 
-def test_runs_without_an_entropy_that_broke_or_were_refused_have_failed(tmp_path):
+def test_runs_without_an_entropy_that_broke_have_failed(tmp_path):
     """From logs, stored fits and a report alike; the other runs are compared at equal steps."""
     names = {}
     for arm, gain in (("a", 0.0), ("b", 0.05)):
@@ -279,12 +278,49 @@ def test_runs_without_an_entropy_that_broke_or_were_refused_have_failed(tmp_path
     _, fresh = stored(tmp_path, "a=a_*.csv", "b=b_*.csv")
     assert fresh.comparison.along.column == "step"
     failed = {one.run: one.failed for arm in fresh.comparison.arms for one in arm.runs if one.failed}
-    assert failed.pop("b_s2").startswith("broken: lost its reward, from 0.559 to 0.01")
-    assert failed.pop("a_s2") == "broken: no usable reward after step 240"
-    assert failed.pop("b_s3").startswith("refused: 5 usable evaluations")
-    assert failed == {}
+    assert failed == {
+        "b_s2": "reward from 0.559 to 0.01",
+        "a_s2": "no usable reward after step 240",
+    }
+    (left_out,) = fresh.missing
+    assert (left_out.run, left_out.arm) == ("b_s3", "b")
+    assert left_out.why.startswith("5 usable evaluations")
     for arms in (("a=a.fit.json", "b=b.fit.json"), ("a=a.fit.json", "b=pages")):
         assert stored(tmp_path, *arms)[1].comparison == fresh.comparison
+
+
+@pytest.mark.parametrize("without", [(), ("b_s2", "b_s3"), ("b_s0", "b_s1", "b_s2", "b_s3")])
+def test_a_run_without_an_entropy_is_in_all_that_needs_steps_and_rewards(tmp_path, without):
+    """Of none, some and all runs of an arm; the baseline has entropies, and one of either kind breaks."""
+    names = [f"{arm}_s{seed}" for arm in "ab" for seed in range(4)]
+    for name in names:
+        gain = 0.05 if name[0] == "b" else 0.0
+        write_columns(tmp_path / f"{name}.csv", int(name[-1]), gain, entropy=name not in without)
+    broken = tmp_path / "b_s3.csv"
+    head, *rows = broken.read_text().splitlines()
+    cells = [row.split(",") for row in rows]
+    lost = [",".join([*row[:2], "0.01" if int(row[0]) >= 200 else row[2], *row[3:]]) for row in cells]
+    broken.write_text("\n".join([head, *lost]))
+    paths = [f"{name}.csv" for name in names]
+    _, document = stored(tmp_path, *paths)
+    found = document.comparison
+    pair = found.pair("b", "a")
+    assert {one.run for arm in found.arms for one in arm.runs if one.failed} == {"b_s3"}
+    assert {one.run for arm in found.arms for one in arm.runs if one.without_along} == set(without)
+    assert document.missing == []
+    # All that did not break have a last reward.
+    assert pair["living_reward"].seeds == (3, 4)
+    assert pair["living_reward"].estimate.value == pytest.approx(0.05, abs=0.01)
+    assert pair["failure_rate"].seeds == (4, 4)
+    # Only those with an entropy are compared at equal entropies.
+    with_entropy = 3 - len({"b_s0", "b_s1", "b_s2"} & set(without))
+    assert (found.along.column, pair["reward_at_entropy"].seeds[0]) == ("entropy", with_entropy)
+    if with_entropy:
+        assert pair["reward_at_entropy"].estimate.value == pytest.approx(0.05, abs=0.01)
+    listed = " ".join(typed("compare", *paths, cwd=tmp_path).stdout.split())
+    sentence = f"no entropy {len(without)} runs: {', '.join(without)}"
+    assert (sentence in listed) == bool(without)
+    assert ("no entropy" in listed) == bool(without)
 
 
 def test_rewards_at_equal_values_of_a_column(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.escaping import counted
@@ -200,17 +200,31 @@ def _ending(pair: Pair) -> list[str]:
 
 
 def _about_arms(result: ArmComparison) -> Iterator[b.Note]:
-    """How the baseline was chosen, and the runs that failed, each with its reason."""
+    """How the baseline was chosen; the runs that failed or are left out, each with its reason."""
     if result.baseline is not None:
         chosen = f", {result.chosen}" if result.chosen else ""
         yield b.Note("baseline", f"{result.baseline}{chosen}")
-    failed = [f"{run.run} ({run.failed})" for arm in result.arms for run in arm.runs if run.failed]
-    count = counted(len(failed), "run")
-    brief = failed
-    if len(failed) > MOST_FAILED:
-        brief = [*failed[:MOST_FAILED], f"{len(failed) - MOST_FAILED} more: --details"]
-    if failed:
-        yield b.Note("failed", f"{count}: {'; '.join(failed)}", f"{count}: {'; '.join(brief)}")
+    runs = [run for arm in result.arms for run in arm.runs]
+    yield from _named("failed", {run.run: run.failed for run in runs})
+    yield from _named("left out", {run.run: run.left_out for run in runs})
+    for note in _named(f"no {result.along.column}", {run.run: run.without_along for run in runs}):
+        names = [run.run for run in runs if run.without_along is not None]
+        yield replace(note, brief=f"{counted(len(names), 'run')}: {', '.join(names)}")
+
+
+def _named(label: str, reasons: Mapping[str, str | None]) -> Iterator[b.Note]:
+    """The runs that have a reason, those of one reason together; a terminal names some of them."""
+    by_reason: dict[str, list[str]] = {}
+    for run, reason in reasons.items():
+        if reason is not None:
+            by_reason.setdefault(reason, []).append(run)
+    listed = [f"{', '.join(runs)} ({reason})" for reason, runs in by_reason.items()]
+    if listed:
+        count = counted(sum(map(len, by_reason.values())), "run")
+        brief = listed[:MOST_FAILED]
+        if len(listed) > MOST_FAILED:
+            brief.append(f"{sum(map(len, list(by_reason.values())[MOST_FAILED:]))} more: --details")
+        yield b.Note(label, f"{count}: {'; '.join(listed)}", f"{count}: {'; '.join(brief)}")
 
 
 def _unknown(result: ArmComparison) -> Iterator[b.Note]:
