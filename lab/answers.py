@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from entropylaw.escaping import counted
 from entropylaw.report.describe.arm_tables import decided
-from entropylaw.report.describe.arms import signed
 from lab.boundaries import curves_of, groups_of
 from lab.comparisons import (
     ALGORITHMS,
@@ -19,6 +18,7 @@ from lab.comparisons import (
     final,
     in_bold,
     not_made,
+    signed,
 )
 from lab.config import Config, Objective
 from lab.findings import cooled_reward, first_of, last_of, values_of

@@ -13,8 +13,7 @@ from entropylaw import compare, read_runs
 from entropylaw.analysis.stages import StagedRun
 from entropylaw.arrays import FloatArray
 from entropylaw.report.describe.arm_tables import decided
-from entropylaw.report.describe.arms import signed
-from entropylaw.report.numbers import format_interval, format_number
+from entropylaw.report.numbers import format_estimate, format_interval, format_number
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
 from lab.config import Size
@@ -185,6 +184,14 @@ def in_words(difference: Difference) -> str:
     if needed <= min(difference.seeds):
         return f"{text}, with 80 % power to find ±{MARGIN}"
     return f"{text}: {needed} seeds per arm would decide"
+
+
+def signed(estimate: Estimate) -> str:
+    """``+0.012 [-0.003, 0.028]``, or ``+0.012, without interval``."""
+    text = format_estimate(estimate)
+    positive = text.value[0].isdigit() and text.value.strip("0.") != ""
+    value = f"+{text.value}" if positive else text.value
+    return f"{value}, without interval" if text.interval == MISSING else f"{value} {text.interval}"
 
 
 def in_bold(one: Difference) -> str:

@@ -150,7 +150,11 @@ class Comparison:
         if min(seeds) == 0:
             reason = "no pair of runs has it"
             if not self.paired:
-                reason = f"no run of {self.names[(a, b)[seeds.index(0)]]} has it"
+                arm = (a, b)[seeds.index(0)]
+                runs = self.of(arm)
+                reason = f"no run of {self.names[arm]} has it"
+                if runs and all(seed.failed is not None for seed in runs):
+                    reason = f"every run of {self.names[arm]} failed"
             return self.unknown(quantity, reason, seeds, headline=headline)
         if min(seeds) < FEWEST_SEEDS:
             middle = means(value, group)[compared]

@@ -212,11 +212,10 @@ class CompareCommand(Joined, Parallel, CompareOptions, Written):
     """Compare arms of an experiment over their seeds.
 
     Which arm ends higher, and which gives more reward at the same entropy, or only moves along the same
-    curve? The seed is the unit; runs that failed are counted apart. How runs are grouped into arms is
-    printed first, then a sentence per arm. An arm is higher or lower where the test, adjusted for both
-    questions and all arms, says so, and the same only where the difference is shown to be below --margin;
-    the others have the smallest difference that these seeds show. Exit code 4 means that no run could be
-    fitted.
+    curve? The answer is the first line, then a row per arm and a line per finding. The seed is the unit.
+    An arm is higher or lower where the test, adjusted for both questions and all arms, says so, and the
+    same where the difference is shown to be below --margin. Runs that broke are counted apart; a run
+    without an entropy is compared in its final reward alone. Exit code 4 means that no run could be fitted.
     """
 
     example: ClassVar[str] = "entropylaw compare 'grpo=demo/grpo_s*' 'clip_cov=demo/clip_cov_s*'"

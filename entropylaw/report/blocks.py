@@ -109,8 +109,9 @@ class Facts(Struct, frozen=True):
 class Table(Struct, frozen=True):
     """A table; the first ``words`` columns hold names. A terminal shows ``detail`` on request.
 
-    Of an ``overview`` a terminal leaves out the last columns, of those that are not kept, where the lines are
-    too short. It also takes the place of the runs there, unless these are requested.
+    ``ranked`` columns are in the order of their weight, as are those of an ``overview``: where the lines are
+    too short, a terminal leaves out the last ones of those that are not kept. An overview also takes the
+    place of the runs there, unless these are requested.
     ``counted`` is the word by which a terminal counts the rows of a ``detail``.
     """
 
@@ -119,6 +120,7 @@ class Table(Struct, frozen=True):
     detail: bool = False
     words: int = 1
     overview: bool = False
+    ranked: bool = False
     counted: str = ""
 
 

@@ -151,9 +151,19 @@ class Arm(Struct, frozen=True, kw_only=True):
         """The number of runs that failed."""
         return sum(run.failed is not None for run in self.runs)
 
+    @property
+    def living(self) -> list[ArmRun]:
+        """The runs that did not fail and are not left out."""
+        return [run for run in self.runs if run.failed is None and run.left_out is None]
+
+    @property
+    def last_step(self) -> float | None:
+        """The last step that all living runs have; None where there is none."""
+        return min((run.last_step for run in self.living if run.last_step is not None), default=None)
+
     def mean_of(self, name: str) -> float | None:
-        """The mean of a number over the runs that have it."""
-        numbers = [number for run in self.runs if (number := run.values.get(name)) is not None]
+        """The mean of a number over the living runs that have it."""
+        numbers = [number for run in self.living if (number := run.values.get(name)) is not None]
         return sum(numbers) / len(numbers) if numbers else None
 
 

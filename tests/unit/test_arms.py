@@ -182,7 +182,7 @@ def test_a_decision_that_rests_on_the_spread_of_other_arms_says_so() -> None:
     pair = result.pairs[-1]
     assert pair["last_reward"].decision is Decision.above
     assert pair["last_reward"].rests_on_like_spreads
-    assert "with the spreads of these two arms alone: Welch's p = 0." in rendered(result, "markdown")
+    assert "; Welch's test 0." in rendered(result, "markdown")
 
 
 def test_coefficients_have_no_interval_where_the_law_fails_on_other_paths() -> None:

@@ -11,18 +11,47 @@ from tests import arms
 from tests.pages import Page
 
 
-def sentences(result):
-    return next(block for block in describe(result) if isinstance(block, Notes)).notes
+def lines(result):
+    """The sentences without a label: the answer, then the findings."""
+    notes = [note for block in describe(result) if isinstance(block, Notes) for note in block.notes]
+    return [note.text for note in notes if not note.label]
 
 
-def test_an_interval_has_the_sign_of_the_word_beside_it():
-    below = arms.difference("reward_at_entropy", -0.03, "lower")
-    small = arms.difference("last_reward", 0.005, "higher", estimate=arms.estimate(0.005, 0.002))
-    pair = arms.pair("a", differences=(below, small), band=arms.band(-0.02))
-    text = " ".join(note.text for note in sentences(arms.comparison("a", pairs=(pair,))))
-    assert "0.030 lower [0.016, 0.044] (adjusted" in text
-    assert "it is lower, by up to 0.024 [0.012, 0.036]" in text
-    assert "0.0050 higher [0.0030, 0.0070], within the margin of 0.012 (adjusted" in text
+def test_the_first_line_is_the_answer():
+    below = arms.difference("last_reward", -0.03, "lower")
+    above = arms.difference("reward_at_entropy", 0.006, "higher")
+    pair = arms.pair("a", differences=(below, above))
+    assert lines(arms.comparison("a", pairs=(pair,)))[0] == (
+        "a ends 0.030 lower; at equal entropy 0.006 higher; 1 of 6 runs failed"
+    )
+    open_ = (arms.difference("last_reward", -0.03), arms.difference("reward_at_entropy", 0.006))
+    pair = arms.pair("a", differences=open_)
+    assert lines(arms.comparison("a", pairs=(pair,)))[0] == "nothing is decided; 1 of 6 runs failed"
+    pair = arms.pair("a", differences=(below, open_[1]))
+    answer = "a ends 0.030 lower; at equal entropy nothing is decided; 1 of 6 runs failed"
+    assert lines(arms.comparison("a", pairs=(pair,)))[0] == answer
+
+
+def test_the_answer_counts_many_arms_and_names_few():
+    assert lines(arms.comparison(*arms.MANY))[0] == (
+        "6 of 6 end lower; at equal entropy 2 of 6 are higher, 2 lower, 1 the same; 6 of 21 runs failed"
+    )
+    assert lines(arms.comparison())[0] == (
+        "clip_cov and rloo end lower; at equal entropy clip_cov is higher, rloo is lower; 2 of 9 runs failed"
+    )
+
+
+def test_a_finding_is_a_line_with_what_it_is_by():
+    small = arms.difference("last_reward", 0.005, "same")
+    equal = arms.difference("reward_at_entropy", 0.01, smallest=0.021, seeds_needed=28)
+    pair = arms.pair("a", differences=(small, equal), band=arms.band(-0.02))
+    found = lines(arms.comparison("a", pairs=(pair,)))[1:]
+    assert found == [
+        "the same within ±0.01 at step 400: a (90 % interval [-0.006, 0.016])",
+        "not decided at equal entropy, 0.10–0.50 nats: a (adjusted p = 0.16; 0.021 would be found, ±0.012 "
+        "with 28 seeds per arm)",
+        "lower from 0.10 to 0.39 nats: a, by up to 0.024 [0.012, 0.036] (simultaneous band)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -32,11 +61,11 @@ def test_an_interval_has_the_sign_of_the_word_beside_it():
 def test_lines_fit_a_terminal(names, width):
     token = COLUMNS.set(width)
     try:
-        lines = rendered(arms.comparison(*names), "text").splitlines()
+        shown = rendered(arms.comparison(*names), "text").splitlines()
     finally:
         COLUMNS.reset(token)
     # The title is a line of its own.
-    assert max(map(len, lines[1:])) <= width
+    assert max(map(len, shown[1:])) <= width
     whole = rendered(arms.complete(*names), "details").splitlines()
     assert max(map(len, whole[1:])) <= 100
 
@@ -44,10 +73,8 @@ def test_lines_fit_a_terminal(names, width):
 def test_the_page_has_the_answer_the_figure_and_every_run():
     page = Page(single_page(arms.complete()))
     assert page.tags.count("figure") == 1
-    places = [
-        page.text.index(word)
-        for word in ("2 arms against grpo", "higher", "H at the start", "Exploratory: not")
-    ]
+    words = ("2 arms against grpo", "Thin lines are runs", "clip_cov and rloo end lower", "Exploratory: not")
+    places = [page.text.index(word) for word in words]
     assert places == sorted(places)
     for arm in arms.complete().arms:
         assert all(run.run in page.text for run in arm.runs)

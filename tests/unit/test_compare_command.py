@@ -332,7 +332,7 @@ def test_rewards_at_equal_values_of_a_column(tmp_path):
     found = document.comparison.pairs[0]["reward_at_equal"]
     assert found.estimate.value == pytest.approx(0.05, abs=0.01)
     done = typed("compare", *names, "--at-equal", "tokens", cwd=tmp_path)
-    assert "at equal tokens over 1000–30000" in " ".join(done.stdout.split())
+    assert "at equal tokens, 1000–30000" in " ".join(done.stdout.split())
     assert "nats" not in done.stdout
     assert_error(typed("compare", *names, "--at-equal", "token", cwd=tmp_path), "no-such-column", 2)
     assert "--at-equal tokens" in typed("compare", *names, "--at-equal", "token", cwd=tmp_path).stderr
@@ -383,7 +383,7 @@ def test_seeds_that_could_not_be_read_stand_in_the_document_and_in_its_first_lin
     assert done.stderr.splitlines()[0].startswith("tr_s3.jsonl could not be read: ")
     left_out = json.loads((tmp_path / "c.json").read_text())["left_out"]
     assert [(one["run"], one["arm"], one["read"]) for one in left_out] == [("tr_s3", "tr", False)]
-    assert "missing" in run("--no-config", "compare", *arms.split()).stdout.splitlines()[1]
+    assert "missing" in run("--no-config", "compare", *arms.split()).stdout.splitlines()[2]
     gate = "difference(tr, hi).reward_at_entropy<0"
     done = run("--no-config", "check", "c.json", "--fail-if", gate)
     assert (done.returncode, "tr_s3 of tr has no result" in done.stdout) == (5, True)

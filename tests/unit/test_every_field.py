@@ -193,6 +193,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         r"arms\.(along|mean|runs\.(along|reward))",
         "curves, which the figure draws",
     ),
+    (("arms",), r"arms\.failure_rate\.(value|low|high)", "the runs that failed are counted"),
     (("arms",), r"pairs\.differences\.inner\.value", "its middle is that of the difference"),
 )
 """Results that leave out fields, a regular expression of the fields, and why."""

@@ -75,20 +75,39 @@ def words_of(result: ArmComparison, row: Difference) -> str:
 
 
 def arms(results: Sequence[ArmComparison]) -> b.Table:
-    """A row per arm: its seeds, those that failed, and both ends of what is compared; means over its runs."""
+    """A row per arm, the baseline first: its runs, what it differs in, its final reward, the entropy left.
+
+    Final rewards and entropies are means over the runs that did not fail and are not left out. Without a
+    baseline the differences have a table of their own.
+    """
     along = results[0].along
-    column, unit = ("H", ", nats") if along.column == "entropy" else (along.column, "")
-    labels = {"along_first": f"{column} at the start{unit}", "along_last": f"{column} at the end{unit}"}
-    labels |= {"reward_first": "reward at the start", "last_reward": "reward at the end"}
-    heads = [*b.columns("arm", "seeds"), b.Column("failure_rate", "failed", unit="%")]
-    heads += [b.Column(name, label) for name, label in labels.items()]
-    rows = [
-        (result.reward, arm.arm, len(arm.runs), arm.failure_rate, *map(arm.mean_of, labels))
-        for result in results
-        for arm in result.arms
-    ]
-    table = of_rewards(heads, rows, results)
-    return replace(table, words=table.words - 1)
+    has_entropy = along.column == "entropy"
+    heads = list(b.columns("arm", "failed"))
+    if results[0].baseline is not None:
+        heads.append(b.Column("difference", "difference in final reward"))
+        heads.append(b.Column("equal", f"difference at equal {along.column}"))
+    heads.append(b.Column("last_reward", "final reward"))
+    if has_entropy:
+        heads.append(b.Column("along_last", "entropy left, nats"))
+    rows: list[tuple[b.Cell, ...]] = []
+    for result in results:
+        for arm in sorted(result.arms, key=lambda arm: arm.arm != result.baseline):
+            cells: list[b.Cell] = [result.reward, arm.arm, f"{arm.failed} of {len(arm.runs)}"]
+            if result.baseline is not None:
+                pair = result.pair(arm.arm, result.baseline)
+                cells += [_gap(pair, "living_reward", "last_reward"), _gap(pair, along.quantity)]
+            cells.append(arm.mean_of("last_reward"))
+            if has_entropy:
+                cells.append(arm.mean_of("along_last"))
+            rows.append(tuple(cells))
+    return replace(of_rewards(heads, rows, results), ranked=True)
+
+
+def _gap(pair: Pair | None, *quantities: str) -> Estimate | None:
+    """The difference in the first of some quantities that the comparison has; None of the baseline itself."""
+    rows = [] if pair is None else [row for name in quantities if (row := pair.find(name)) is not None]
+    # Why a number is not known is said below the table.
+    return replace(rows[0].estimate, note=None) if rows else None
 
 
 def of_rewards(
@@ -133,7 +152,9 @@ def family(results: Sequence[ArmComparison]) -> b.Table:
                 rows.append((*of_pair, f"largest {at}", largest, "band", decision.value))
     interval = f"difference, {format_percent(results[0].level)} interval"
     heads = [*b.columns("arm", "quantity"), b.Column("difference", interval)]
-    return of_rewards([*heads, *b.columns("adjusted_p", "decision")], rows, results)
+    table = of_rewards([*heads, *b.columns("adjusted_p", "decision")], rows, results)
+    # Without a baseline these are the only differences.
+    return replace(table, detail=results[0].baseline is not None)
 
 
 def exploratory(results: Sequence[ArmComparison]) -> b.Table:

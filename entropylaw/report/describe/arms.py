@@ -1,8 +1,10 @@
-"""Arms compared: how runs were grouped, a sentence per arm, the differences, and all that is exploratory."""
+"""Arms compared: the answer in a sentence, a row per arm, a line per finding, and all else on request."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.escaping import counted
@@ -10,9 +12,7 @@ from entropylaw.report import blocks as b
 from entropylaw.report.describe import arm_tables as tables
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
-    MISSING,
     format_estimate,
-    format_interval,
     format_number,
     format_percent,
     format_step,
@@ -25,22 +25,35 @@ from entropylaw.results.result import replace, sentences
 MOST_NAMED = 8
 """Runs of no arm that a terminal names."""
 
-MOST_FAILED = 5
-"""Failed runs that a terminal names."""
+MOST_REASONS = 3
+"""Runs that failed or are left out and that a terminal names."""
+
+FEW = 3
+"""Comparisons that are named in the answer, and whose findings have their numbers; more are counted."""
+
+DECIDED = (Decision.above, Decision.below, Decision.same)
 
 MORE_SEEDS = "add a seed to an arm"
-NO_OVERLAP = "nothing is in common: --at-equal step compares rewards at equal steps"
+NO_OVERLAP = "--at-equal step compares arms that have no {} in common"
+
+
+class Compared(NamedTuple):
+    """A comparison of two arms in one quantity of the family, under the name that it has in sentences."""
+
+    name: str
+    result: ArmComparison
+    pair: Pair
+    row: Difference
 
 
 def describe(result: ComparisonDocument | ArmComparison) -> list[b.Block]:
-    """The comparison; of a document with the grouping and the runs of no arm below its title."""
+    """The comparison; of a document with the runs that could not be read, and how runs were grouped."""
     if isinstance(result, ArmComparison):
-        return _compared([result])
-    heading, *rest = _compared([result.comparison, *result.others])
+        return _compared([result], (), ())
     by = ", ".join(dict.fromkeys(arm.by for arm in result.grouped))
     members = "; ".join(arm.sentence for arm in result.grouped)
-    notes = b.labelled("missing", missing(result))
-    notes.append(b.Note("grouped", members if by == "as given" else f"by {by}: {members}"))
+    # A terminal has the arms on standard error.
+    notes = [b.Note("grouped", members if by == "as given" else f"by {by}: {members}", "")]
     reasons: dict[str, list[str]] = {}
     for run in result.left_out:
         if not run.arm:
@@ -50,7 +63,8 @@ def describe(result: ComparisonDocument | ArmComparison) -> list[b.Block]:
         if len(runs) > MOST_NAMED:
             brief += f" and {len(runs) - MOST_NAMED} more"
         notes.append(b.Note("in no arm", f"{', '.join(runs)} ({reason})", f"{brief} ({reason})"))
-    return [heading, b.Notes(notes), *rest, b.warned(result.warnings)]
+    blocks = _compared([result.comparison, *result.others], b.labelled("missing", missing(result)), notes)
+    return [*blocks, b.warned(result.warnings)]
 
 
 def missing(result: ComparisonDocument) -> Iterator[str]:
@@ -58,35 +72,37 @@ def missing(result: ComparisonDocument) -> Iterator[str]:
     for arm in dict.fromkeys(run.arm for run in result.missing):
         names = [run.run for run in result.missing if run.arm == arm]
         whose = f"{arm}: " if arm else "in no arm, and may be of any: "
-        text = f"{whose}{counted(len(names), 'run')} ({', '.join(names)})"
-        yield f"{text}; the differences are those of the others, and gates on them are unknown"
+        yield f"{whose}{counted(len(names), 'run')} ({', '.join(names)}); gates on differences are unknown"
 
 
-def _compared(results: Sequence[ArmComparison]) -> list[b.Block]:
-    """A sentence per comparison, the arms, the differences of the family; the rest on request.
+def _compared(
+    results: Sequence[ArmComparison], missing_runs: Sequence[b.Note], grouped: Sequence[b.Note]
+) -> list[b.Block]:
+    """The figure, the answer, the arms and the findings; the rest on request.
 
     The comparisons of all rewards are rows of the same tables.
     """
     result = results[0]
     runs = counted(sum(len(arm.runs) for arm in result.arms), "run")
     unit = {"rate": "rewards as rates; ", "percent": "rewards in percent; "}.get(result.reward_unit, "")
-    about = f"{runs}; {unit}{format_percent(result.level)} intervals, not adjusted"
     return [
-        b.Heading(title(result), 2, about),
-        b.paragraphs(*(text for of_reward in results for text in answers(of_reward))),
-        b.Notes(list(_about_arms(result))),
+        b.Heading(title(result), 2, f"{runs}; {unit}{format_percent(result.level)} intervals"),
+        *figures_of("arms", result),
+        b.paragraphs(*map(answer, results)),
+        b.Notes(missing_runs),
+        tables.arms(results),
+        b.paragraphs(*chain.from_iterable(map(findings, results))),
+        b.Notes([*_about_arms(result), *grouped]),
         b.Notes(b.labelled("caution", result.cautions)),
         b.Notes(b.labelled("note", sentences(result.findings, "note"))),
-        b.Heading("Arms", name="arms"),
-        tables.arms(results),
+        b.Notes(b.labelled("next", _advice(result))),
         b.Heading("Differences", name="differences"),
         tables.family(results),
         _method(results),
-        *figures_of("arms", result),
         b.Heading("Exploratory: not adjusted, and not decided", name="exploratory"),
         tables.exploratory(results),
         b.Notes([note for of_reward in results for note in _unknown(of_reward)], detail=True),
-        b.Heading("What the intervals rest on", name="intervals"),
+        b.Heading("Spreads", name="intervals"),
         tables.spreads(results),
         b.Heading("Runs", name="runs"),
         tables.runs(results),
@@ -100,79 +116,90 @@ def table(result: ComparisonDocument | ArmComparison) -> b.Table:
 
 
 def title(result: ArmComparison) -> str:
-    """``clip_cov against grpo (4 and 8 seeds)``, ``5 arms against grpo``, ``6 arms, all pairs``."""
-    units = f"pairs of one {result.paired}" if result.paired else "seeds"
+    """``clip_cov against grpo``, ``5 arms against grpo``, ``4 arms, 6 comparisons``."""
+    of_pairs = f", pairs of one {result.paired}" if result.paired else ""
     if len(result.pairs) == 1:
         pair = result.pairs[0]
-        numbers = {arm.arm: len(arm.runs) for arm in result.arms}
-        seeds = f" ({numbers[pair.arm]} and {numbers[pair.baseline]} {units})"
-        return f"{pair.arm} against {pair.baseline}{f', {units}' if result.paired else seeds}"
-    of_pairs = f", {units}" if result.paired else ""
+        return f"{pair.arm} against {pair.baseline}{of_pairs}"
     if result.baseline is None:
         return f"{len(result.arms)} arms, {counted(len(result.pairs), 'comparison')}{of_pairs}"
     return f"{len(result.arms) - 1} arms against {result.baseline}{of_pairs}"
 
 
-def signed(estimate: Estimate) -> str:
-    """``+0.012 [-0.003, 0.028]``, or ``+0.012, without interval``."""
-    text = format_estimate(estimate)
-    positive = text.value[0].isdigit() and text.value.strip("0.") != ""
-    value = f"+{text.value}" if positive else text.value
-    return f"{value}, without interval" if text.interval == MISSING else f"{value} {text.interval}"
+def answer(result: ArmComparison) -> str:
+    """What is decided, and how many runs failed: ``clip_cov ends 0.031 lower; 1 of 12 runs failed``."""
+    at_end = _outcome(_at_end(result), "ends", "end")
+    at_equal = _outcome(_at_equal(result), "is", "are")
+    equal = f"at equal {result.along.column}"
+    if at_end and len(result.pairs) == 1:
+        # Its one arm is named already.
+        at_equal = at_equal.removeprefix(f"{result.name_of(result.pairs[0])} is ")
+    if at_end and at_equal:
+        parts = [at_end, f"{equal} {at_equal}"]
+    elif at_end:
+        parts = [at_end, f"{equal} nothing is decided"]
+    elif at_equal:
+        parts = ["nothing is decided at the end", f"{equal} {at_equal}"]
+    else:
+        parts = ["nothing is decided"]
+    runs = [run for arm in result.arms for run in arm.runs]
+    failed = sum(run.failed is not None for run in runs)
+    if failed:
+        parts.append(f"{failed} of {counted(len(runs), 'run')} failed")
+    reward = f"{result.reward}: " if result.reward else ""
+    return f"{reward}{'; '.join(parts)}"
 
 
-def answers(result: ArmComparison) -> list[str]:
-    """A sentence per comparison with its reward and name; of one, whose title has it, a line per clause."""
-    if len(result.pairs) == 1 and not result.reward:
-        return _clauses(result, result.pairs[0])
-    reward = f"{result.reward}, " if result.reward else ""
-    return [f"{reward}{result.name_of(pair)}: {'; '.join(_clauses(result, pair))}" for pair in result.pairs]
+def _at_end(result: ArmComparison) -> list[Compared]:
+    """The final rewards of all comparisons: where runs failed or are left out, of the others."""
+    found: list[Compared] = []
+    for pair in result.pairs:
+        row = pair.find("living_reward") or pair.find("last_reward")
+        if row is not None:
+            found.append(Compared(result.name_of(pair), result, pair, row))
+    return found
 
 
-def _clauses(result: ArmComparison, pair: Pair) -> list[str]:
-    """How often an arm failed, how it ends, what it has at equal entropy, and the entropy that is left."""
-    parts = _ending(pair)
-    equal = pair.find(result.along.quantity)
-    if equal is not None:
-        at = f"at equal {result.along.column}"
-        if pair.common is not None:
-            ends = dict.fromkeys(format_number(end, 2) for end in pair.common)
-            at += f" over {'–'.join(ends)} {result.along.unit}".rstrip()
-        parts.append(f"{at} {_decided(equal)}")
-    for at, largest, decision in tables.outside_band(result, pair):
-        by = value_and_interval(size(largest))
-        parts.append(f"{at} it is {decision.value}, by up to {by} (simultaneous band)")
-    entropy = pair.find("last_entropy")
-    if entropy is not None and tables.excludes_0(entropy.estimate):
-        gap = float(entropy.estimate)
-        parts.append(f"it keeps {format_number(abs(gap), 2)} nats {'more' if gap > 0 else 'less'} entropy")
-    return parts or ["nothing is comparable"]
+def _at_equal(result: ArmComparison) -> list[Compared]:
+    """The rewards of all comparisons at equal values of the column."""
+    rows = ((pair, pair.find(result.along.quantity)) for pair in result.pairs)
+    return [Compared(result.name_of(pair), result, pair, row) for pair, row in rows if row is not None]
 
 
-def _decided(row: Difference) -> str:
-    """``0.027 lower [0.019, 0.035] (adjusted p = 0.02)``, ``the same within ±0.01 (…)``, or its number."""
-    if row.estimate.value is None or row.p_adjusted is None:
-        return format_interval(row.estimate)
-    p = f"adjusted p = {tables.p_text(row.p_adjusted)}"
-    if row.decision is Decision.same and row.inner is not None:
-        narrow = f"{format_percent(row.inner.level)} interval {format_estimate(row.inner).interval}"
-        return f"the same {tables.within(row.margin)} ({signed(row.estimate)}; {narrow})"
-    if row.decision is Decision.undecided:
-        before = " before adjustment" if tables.excludes_0(row.estimate) else ""
-        power = f"{format_number(row.smallest, 2)} would be found"
-        if (row.seeds_needed or 0) > min(row.seeds):
-            power += (
-                f", {tables.within(row.margin).removeprefix('within ')} with {row.seeds_needed} seeds per arm"
-            )
-        return f"{signed(row.estimate)}{before} (not decided, {p}; {power})"
-    text = format_estimate(size(row.estimate))
-    inside = ""
-    ends = [abs(end) for end in (row.estimate.low, row.estimate.high) if end is not None]
-    if row.margin is not None and len(ends) == 2 and max(ends) <= row.margin:
-        inside = f", within the margin of {float(f'{row.margin:.2g}'):g}"
-    if row.rests_on_like_spreads:
-        p += f"; with the spreads of these two arms alone: {tables.welch(row)}"
-    return f"{text.value} {row.decision.value} {text.interval}{inside} ({p})"
+def _outcome(compared: Sequence[Compared], one_verb: str, verb: str) -> str:
+    """``clip_cov ends 0.031 lower``, ``7 of 32 end higher, 15 lower``; empty where nothing is decided."""
+    by_decision = {word: [one for one in compared if _decision(one.row) is word] for word in DECIDED}
+    by_decision = {word: members for word, members in by_decision.items() if members}
+    if len(compared) == 1:
+        return "".join(f"{one.name} {one_verb} {_sized(one.row)}" for one in compared if by_decision)
+    if len(compared) <= FEW:
+        parts = []
+        for word, members in by_decision.items():
+            names = " and ".join(one.name for one in members)
+            parts.append(f"{names} {one_verb if len(members) == 1 else verb} {_word(word)}")
+        return ", ".join(parts)
+    counts = [f"{len(members)} {_word(word)}" for word, members in by_decision.items()]
+    if counts:
+        number, _, first = counts[0].partition(" ")
+        counts[0] = f"{number} of {len(compared)} {one_verb if number == '1' else verb} {first}"
+    return ", ".join(counts)
+
+
+def _word(decision: Decision) -> str:
+    """``higher``, ``lower``, ``the same``."""
+    return "the same" if decision is Decision.same else decision.value
+
+
+def _decision(row: Difference) -> Decision:
+    """What is decided of a difference; of one that was not tested nothing."""
+    return Decision.undecided if row.p_adjusted is None else row.decision
+
+
+def _sized(row: Difference) -> str:
+    """``0.031 lower``, ``the same within ±0.01``."""
+    if row.decision is Decision.same:
+        return f"the same {tables.within(row.margin)}"
+    return f"{format_estimate(size(row.estimate)).value} {row.decision.value}"
 
 
 def size(estimate: Estimate) -> Estimate:
@@ -183,48 +210,121 @@ def size(estimate: Estimate) -> Estimate:
     return replace(estimate, value=-estimate.value, low=low, high=high)
 
 
-def _ending(pair: Pair) -> list[str]:
-    """``2 of 4 runs failed against 0 of 4 (exact test: adjusted p = 0.4)``, and how the arm ends."""
-    died, whole, living = map(pair.find, ("failure_rate", "last_reward", "living_reward"))
-    at_end = "at its end" if pair.last_step is None else f"at step {format_step(pair.last_step)}"
-    if died is None or living is None:
-        return [] if whole is None else [f"ends {_decided(whole)} {at_end}"]
-    counts = died.estimate.method.partition(";")[0].replace(" against", " runs failed against")
-    decided = "" if died.decision is Decision.undecided else f", {died.decision.value}"
-    test = f"(exact test: adjusted p = {tables.p_text(died.p_adjusted)}{decided})"
-    parts = [f"{counts} of {pair.baseline} {test}"]
-    if whole is not None and whole.estimate.value is not None:
-        of_all = format_number(whole.estimate.value)
-        parts.append(f"over all seeds it ends {of_all if of_all[0] == '-' else f'+{of_all}'} {at_end}")
-    return [*parts, f"among the runs that did not fail it ends {_decided(living)} {at_end}"]
+def findings(result: ArmComparison) -> Iterator[str]:
+    """A line per word and place: ``lower at the end: clip_cov (adjusted p = 0.00051)``."""
+    reward = f"{result.reward}, " if result.reward else ""
+    for place, compared in _places(result):
+        for word in (*DECIDED, Decision.undecided):
+            members = [one for one in compared if one.row.p_adjusted is not None and one.row.decision is word]
+            if members:
+                head = (
+                    _word(word) if word is not Decision.same else f"the same {tables.within(result.margin)}"
+                )
+                yield f"{reward}{head} {place}: {_listed(members)}"
+        unknown = [one for one in compared if one.row.p_adjusted is None]
+        if unknown:
+            yield f"{reward}not comparable {place}: {_listed(unknown)}"
+    yield from _further(result, reward)
+
+
+def _places(result: ArmComparison) -> Iterator[tuple[str, list[Compared]]]:
+    """Where rewards are compared, and the comparisons there: at a step, and at equal values of the column."""
+    at_end = _at_end(result)
+    steps = sorted({one.pair.last_step for one in at_end if one.pair.last_step is not None})
+    yield f"at step {format_step(steps[0])}" if len(steps) == 1 else "at the end", at_end
+    at_equal = _at_equal(result)
+    place = f"at equal {result.along.column}"
+    if len(at_equal) == 1 and at_equal[0].pair.common is not None:
+        ends = dict.fromkeys(format_number(end, 2) for end in at_equal[0].pair.common)
+        place += f", {'–'.join(ends)} {result.along.unit}".rstrip()
+    yield place, at_equal
+
+
+def _further(result: ArmComparison, reward: str) -> Iterator[str]:
+    """Where curves differ, of a few comparisons; which arms fail more often; what takes all arms' spreads."""
+    for pair in result.pairs if len(result.pairs) <= FEW else ():
+        for at, largest, decision in tables.outside_band(result, pair):
+            by = value_and_interval(size(largest))
+            yield f"{reward}{decision.value} {at}: {result.name_of(pair)}, by up to {by} (simultaneous band)"
+    for word, text in ((Decision.above, "more"), (Decision.below, "less")):
+        rows = ((pair, pair.find("failure_rate")) for pair in result.pairs)
+        decided = [
+            f"{result.name_of(pair)} (adjusted p = {tables.p_text(row.p_adjusted)})"
+            for pair, row in rows
+            if row is not None and row.decision is word
+        ]
+        if decided:
+            yield f"{reward}fails {text} often: {', '.join(decided)}"
+    rows_alike = [one for one in (*_at_end(result), *_at_equal(result)) if one.row.rests_on_like_spreads]
+    if rows_alike:
+        names = ", ".join(dict.fromkeys(one.name for one in rows_alike))
+        yield f"{reward}decided only with the spreads of all arms, not by Welch's test: {names}"
+
+
+def _listed(members: Sequence[Compared]) -> str:
+    """The names; of a few with the numbers of each, of more undecided ones with those of all."""
+    if len(members) <= FEW:
+        return "; ".join(
+            f"{one.name} ({reason})" if (reason := _why(one.row)) else one.name for one in members
+        )
+    names = ", ".join(one.name for one in members)
+    found = sorted(one.row.smallest for one in members if one.row.smallest is not None)
+    if _decision(members[0].row) is Decision.undecided and found:
+        ends = dict.fromkeys(format_number(end, 2) for end in (found[0], found[-1]))
+        names += f" ({'–'.join(ends)} would be found)"
+    return names
+
+
+def _why(row: Difference) -> str:
+    """What a decision is by, what would be found where there is none, or why nothing is known."""
+    if row.p_adjusted is None:
+        return row.estimate.note or ""
+    p = f"adjusted p = {tables.p_text(row.p_adjusted)}"
+    if row.decision is Decision.same and row.inner is not None:
+        return f"{format_percent(row.inner.level)} interval {format_estimate(row.inner).interval}"
+    if row.decision is not Decision.undecided:
+        return f"{p}; Welch's test {tables.p_text(row.p_welch)}" if row.rests_on_like_spreads else p
+    text = f"{p}; {format_number(row.smallest, 2)} would be found"
+    if (row.seeds_needed or 0) > min(row.seeds):
+        text += f", {tables.within(row.margin).removeprefix('within ')} with {row.seeds_needed} seeds per arm"
+    return text
 
 
 def _about_arms(result: ArmComparison) -> Iterator[b.Note]:
     """How the baseline was chosen; the runs that failed or are left out, each with its reason."""
-    if result.baseline is not None:
-        chosen = f", {result.chosen}" if result.chosen else ""
-        yield b.Note("baseline", f"{result.baseline}{chosen}")
+    if result.baseline is not None and result.chosen not in ("", "as named"):
+        yield b.Note("baseline", f"{result.baseline}, {result.chosen}")
     runs = [run for arm in result.arms for run in arm.runs]
     yield from _named("failed", {run.run: run.failed for run in runs})
     yield from _named("left out", {run.run: run.left_out for run in runs})
     for note in _named(f"no {result.along.column}", {run.run: run.without_along for run in runs}):
         names = [run.run for run in runs if run.without_along is not None]
         yield replace(note, brief=f"{counted(len(names), 'run')}: {', '.join(names)}")
+    ends = {arm.arm: arm.last_step for arm in result.arms}
+    for pair in result.pairs:
+        for arm in (pair.arm, pair.baseline):
+            last = ends.pop(arm, None)
+            if last is not None and pair.last_step is not None and last > pair.last_step:
+                yield b.Note("goes on", f"{arm}, to step {format_step(last)}")
 
 
 def _named(label: str, reasons: Mapping[str, str | None]) -> Iterator[b.Note]:
-    """The runs that have a reason, those of one reason together; a terminal names some of them."""
-    by_reason: dict[str, list[str]] = {}
-    for run, reason in reasons.items():
-        if reason is not None:
-            by_reason.setdefault(reason, []).append(run)
-    listed = [f"{', '.join(runs)} ({reason})" for reason, runs in by_reason.items()]
+    """The runs that have a reason, with it; a terminal names some of them."""
+    listed = [f"{run} ({reason})" for run, reason in reasons.items() if reason is not None]
     if listed:
-        count = counted(sum(map(len, by_reason.values())), "run")
-        brief = listed[:MOST_FAILED]
-        if len(listed) > MOST_FAILED:
-            brief.append(f"{sum(map(len, list(by_reason.values())[MOST_FAILED:]))} more: --details")
+        count = counted(len(listed), "run")
+        brief = listed[:MOST_REASONS]
+        if len(listed) > MOST_REASONS:
+            brief.append(f"{len(listed) - MOST_REASONS} more: --details")
         yield b.Note(label, f"{count}: {'; '.join(listed)}", f"{count}: {'; '.join(brief)}")
+
+
+def _advice(result: ArmComparison) -> Iterator[str]:
+    """What would help where little can be compared."""
+    if all(len(arm.runs) < 2 for arm in result.arms):
+        yield MORE_SEEDS
+    if any(pair.common is None for pair in result.pairs) and result.along.column != "step":
+        yield NO_OVERLAP.format(result.along.column)
 
 
 def _unknown(result: ArmComparison) -> Iterator[b.Note]:
@@ -240,22 +340,15 @@ def _unknown(result: ArmComparison) -> Iterator[b.Note]:
 
 
 def _method(results: Sequence[ArmComparison]) -> b.Notes:
-    """The family, how its p-values and intervals were made, what counts as the same; and what would help."""
+    """How p-values and intervals were made, and what counts as the same."""
     result = results[0]
     comparisons = sum(len(result.pairs) for result in results)
-    several = f" in {counted(comparisons, 'comparison')}" if comparisons > 1 else ""
     inner = format_percent(1.0 - 2.0 * (1.0 - result.level) / max(1, comparisons))
-    unit = f"pairs of one {result.paired} as the unit" if result.paired else "seeds as the unit"
+    unit = f"pairs of one {result.paired}" if result.paired else "seeds"
     method = (
-        f"one family: final reward and reward at equal {result.along.column}{several}, p-values adjusted by "
-        f"Holm's method; the {format_percent(result.level)} intervals are not adjusted; {unit}, the arms' "
-        "spreads integrated out; "
-        f"failures apart by an exact test, curves by a simultaneous band; same: the {inner} interval lies "
-        f"{tables.within(result.margin)} of reward; would be found: in 80 % of experiments"
+        f"{unit} as the unit; p-values of final reward and reward at equal {result.along.column} adjusted "
+        f"by Holm's method over {counted(comparisons, 'comparison')}, intervals not; failures by an exact "
+        f"test, curves by a simultaneous band; same: the {inner} interval lies "
+        f"{tables.within(result.margin)}; would be found: in 80 % of experiments"
     )
-    advice = []
-    if all(len(arm.runs) < 2 for arm in result.arms):
-        advice.append(MORE_SEEDS)
-    if any(pair.common is None for pair in result.pairs):
-        advice.append(NO_OVERLAP)
-    return b.Notes([b.Note("method", method), *b.labelled("next", advice)])
+    return b.Notes([b.Note("method", method)], detail=True)

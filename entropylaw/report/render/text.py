@@ -163,7 +163,7 @@ def _table(table: Table) -> Iterator[str]:
         gap = "  "
         words = [max(label.split(), key=len, default="") for label in labels]
         columns = list(zip(words, *cells, strict=True))
-        if table.overview:
+        if table.overview or table.ranked:
             chosen = _that_fit(table.columns, list(map(_longest, columns)), room, len(gap))
             labels = [labels[i] for i in chosen]
             cells = [[row[i] for i in chosen] for row in cells]
