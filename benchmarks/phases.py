@@ -119,8 +119,8 @@ def no_rise(rng: np.random.Generator, cell: Cell) -> tuple[float, ...]:
         np.clip(true, least, most) > curve.high + 1e-12
     )
     # A hump is a sharp rise.
-    jumps = float("nan") if decay == "hump" else float(bool(curve.eruptions))
-    answers = float(bool(curve.rises)), jumps, float(not outside.any())
+    explodes = float("nan") if decay == "hump" else float(bool(curve.eruptions))
+    answers = float(bool(curve.rises)), explodes, float(not outside.any())
     if decay == "flat" or cell.rho > 0.9:
         return *answers, float("nan"), float("nan")
     if curve.rises is not False or curve.detectable is None:

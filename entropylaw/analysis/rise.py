@@ -1,4 +1,4 @@
-"""One entropy curve: whether it rises above its lowest level, where it jumps, when it moves and settles."""
+"""One entropy curve: whether it rises above its lowest level or explodes, when it moves and settles."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def level_findings(curve: CurvePhases) -> list[Finding]:
     if curve.eruptions:
         rises = tuple(eruption.rise for eruption in curve.eruptions)
         findings.append(
-            caution("entropy-jumps", curve=CURVES[curve.name], steps=curve.eruption_steps, rises=rises)
+            caution("entropy-eruption", curve=CURVES[curve.name], steps=curve.eruption_steps, rises=rises)
         )
     return findings
 

@@ -199,10 +199,9 @@ class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
     """Say whether entropies rise, and in which order.
 
     The entropies of planning and execution tokens, of plans and of all tokens, each where there are values:
-    whether the end is above the lowest level, by how much and since when; from which step on it rises, or has
-    settled; and the steps at which it jumps. Where it does not rise, the smallest rise that would have
-    been found is reported; where that is large, the answer is that the curve cannot tell. LOGS are step-level
-    logs or what `entropylaw tokens` wrote. Exit code 4 means that no run could be fitted.
+    whether it rises or explodes, by how much and from which step on, or when it settles. Where it does not
+    rise, the smallest rise that would show is printed; where that is large, the answer is `cannot tell`. LOGS
+    are step-level logs or what `entropylaw tokens` wrote. Exit code 4 means that no run could be fitted.
     """
 
     example: ClassVar[str] = "entropylaw phases demo/grpo_s0.csv"

@@ -150,16 +150,16 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "stated without",
     # Phases.
     "entropy-exploded": lambda values: (
-        "the entropy of {curve} rises: its end is {rise:.2g} nats above its lowest level of {lowest:.2g} at "
+        "the entropy of {curve} explodes: it is {rise:.2g} nats above its lowest level of {lowest:.2g} at "
         "step {at:g}".format_map(values)
         + ("" if values["ratio"] is None else f" ({values['ratio']:.2g} times it)")
         + f", since step {values['since']:g}"
         + ("" if values["stays"] else ", and was far higher before")
     ),
-    "entropy-jumps": lambda values: (
-        f"the entropy of {values['curve']} jumps {counted(len(values['steps']), 'time')}: by "
+    "entropy-eruption": lambda values: (
+        f"the entropy of {values['curve']} explodes "
         + ", ".join(
-            f"{rise:.2g}{'' if i else ' nats'} at step {step:g}"
+            f"at step {step:g} by {rise:.2g}{'' if i else ' nats'}"
             for i, (rise, step) in enumerate(zip(values["rises"], values["steps"], strict=True))
         )
     ),

@@ -67,10 +67,10 @@ def test_an_explosion_and_eruptions():
     assert (found.code, found.values["since"]) == ("entropy-exploded", 150.0)
     assert "0.2 nats above its lowest level of 0.1 at step 100 (3 times it), since step 150" in found.sentence
     assert cautions(curve(smooth() + noise(), rises=True, ratio=1.5)) == []
-    (jumps,) = cautions(
+    (erupts,) = cautions(
         curve(smooth() + noise(), eruptions=({"step": 60.0, "rise": 0.8}, {"step": 90.0, "rise": 0.5}))
     )
-    assert "the entropy of planning jumps 2 times: by 0.8 nats at step 60, 0.5 at step 90" in jumps.sentence
+    assert "the entropy of planning explodes at step 60 by 0.8 nats, at step 90 by 0.5" in erupts.sentence
 
 
 def test_a_padded_first_point_is_named_in_a_sentence():

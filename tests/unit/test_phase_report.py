@@ -170,8 +170,9 @@ def test_what_is_known_is_said_first():
         fit(blind, curve("execution"), verdict="cannot tell"),
     ):
         text = " ".join(" ".join(lines_of(run_of(run))).split())
-        answer = text.index(f"{run.answer} ")
-        assert answer < text.index(run.answer, answer + 1) < text.index("planning: cannot tell")
+        # The end of the curve that rises is 2.5 times its lowest level.
+        assert run.answer == "rises"
+        assert text.index("explodes") < text.index("planning tokens cannot tell")
     assert fit(blind, None, verdict="cannot tell").answer == "cannot tell"
 
 
@@ -210,7 +211,6 @@ def test_few_lines_of_a_hundred_columns(made):
         assert text.count(" ".join(long.split())) >= 6 + 4
         dropped = len(re.findall(r"reason \d+ \(\d+\)", text))
         assert dropped + int(re.search(r"(\d+) more in the JSON", text)[1]) == 40
-        assert "(6 cautions)" in " ".join(" ".join(lines_of(crowded)).split())
         assert any(line.split()[:2] == ["caution", "something"] for line in lines_of(crowded))
 
 
@@ -238,7 +238,7 @@ def test_words_are_on_the_paper_large_enough_and_apart(name):
 
 def test_the_title_is_the_verdict():
     words = " ".join(word.get_text() for word in drawn_words(phase_figure(ordered())))
-    assert "settles, then rises" in words
+    assert "settles, then rises: onset of planning 86 steps [60, 112]" in " ".join(words.split())
     none = " ".join(word.get_text() for word in drawn_words(phase_figure(neither())))
     assert "planning does not rise execution does not rise" in none
 

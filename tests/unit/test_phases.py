@@ -106,7 +106,7 @@ def test_eruptions_are_listed_with_their_steps():
     found = fit.aggregate.eruptions
     assert [one.step for one in found] == pytest.approx(places, abs=4)
     assert all(0.3 < one.rise < 1.0 for one in found)
-    (erupts,) = [one for one in fit.findings if one.code == "entropy-jumps"]
+    (erupts,) = [one for one in fit.findings if one.code == "entropy-eruption"]
     assert len(erupts.values["steps"]) == 3
     assert phases_of(STEP, entropy=decay(rng)).aggregate.eruptions is None
 

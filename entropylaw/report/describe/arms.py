@@ -22,26 +22,19 @@ from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import replace, sentences
 
-MOST_NAMED = 8
-"""Runs of no arm that a terminal names."""
-
-MOST_REASONS = 3
-"""Runs that failed or are left out and that a terminal names."""
+MOST_NAMED = 3
+"""Runs that failed, are left out or in no arm, and that a terminal names."""
 
 FEW = 3
 """Comparisons that are named in the answer, and whose findings have their numbers; more are counted."""
 
 DECIDED = (Decision.above, Decision.below, Decision.same)
 
-MORE_SEEDS = "add a seed to an arm"
-NO_OVERLAP = "--at-equal step compares arms that have no {} in common"
-
 
 class Compared(NamedTuple):
     """A comparison of two arms in one quantity of the family, under the name that it has in sentences."""
 
     name: str
-    result: ArmComparison
     pair: Pair
     row: Difference
 
@@ -54,15 +47,7 @@ def describe(result: ComparisonDocument | ArmComparison) -> list[b.Block]:
     members = "; ".join(arm.sentence for arm in result.grouped)
     # A terminal has the arms on standard error.
     notes = [b.Note("grouped", members if by == "as given" else f"by {by}: {members}", "")]
-    reasons: dict[str, list[str]] = {}
-    for run in result.left_out:
-        if not run.arm:
-            reasons.setdefault(run.why, []).append(run.run)
-    for reason, runs in reasons.items():
-        brief = ", ".join(runs[:MOST_NAMED])
-        if len(runs) > MOST_NAMED:
-            brief += f" and {len(runs) - MOST_NAMED} more"
-        notes.append(b.Note("in no arm", f"{', '.join(runs)} ({reason})", f"{brief} ({reason})"))
+    notes += _named("in no arm", {run.run: run.why for run in result.left_out if not run.arm})
     blocks = _compared([result.comparison, *result.others], b.labelled("missing", missing(result)), notes)
     return [*blocks, b.warned(result.warnings)]
 
@@ -134,14 +119,9 @@ def answer(result: ArmComparison) -> str:
     if at_end and len(result.pairs) == 1:
         # Its one arm is named already.
         at_equal = at_equal.removeprefix(f"{result.name_of(result.pairs[0])} is ")
-    if at_end and at_equal:
-        parts = [at_end, f"{equal} {at_equal}"]
-    elif at_end:
-        parts = [at_end, f"{equal} nothing is decided"]
-    elif at_equal:
-        parts = ["nothing is decided at the end", f"{equal} {at_equal}"]
-    else:
-        parts = ["nothing is decided"]
+    parts = ["nothing is decided"]
+    if at_end or at_equal:
+        parts = [at_end or "nothing is decided at the end", f"{equal} {at_equal or 'nothing is decided'}"]
     runs = [run for arm in result.arms for run in arm.runs]
     failed = sum(run.failed is not None for run in runs)
     if failed:
@@ -152,18 +132,14 @@ def answer(result: ArmComparison) -> str:
 
 def _at_end(result: ArmComparison) -> list[Compared]:
     """The final rewards of all comparisons: where runs failed or are left out, of the others."""
-    found: list[Compared] = []
-    for pair in result.pairs:
-        row = pair.find("living_reward") or pair.find("last_reward")
-        if row is not None:
-            found.append(Compared(result.name_of(pair), result, pair, row))
-    return found
+    rows = ((pair, pair.find("living_reward") or pair.find("last_reward")) for pair in result.pairs)
+    return [Compared(result.name_of(pair), pair, row) for pair, row in rows if row is not None]
 
 
 def _at_equal(result: ArmComparison) -> list[Compared]:
     """The rewards of all comparisons at equal values of the column."""
     rows = ((pair, pair.find(result.along.quantity)) for pair in result.pairs)
-    return [Compared(result.name_of(pair), result, pair, row) for pair, row in rows if row is not None]
+    return [Compared(result.name_of(pair), pair, row) for pair, row in rows if row is not None]
 
 
 def _outcome(compared: Sequence[Compared], one_verb: str, verb: str) -> str:
@@ -246,15 +222,11 @@ def _further(result: ArmComparison, reward: str) -> Iterator[str]:
         for at, largest, decision in tables.outside_band(result, pair):
             by = value_and_interval(size(largest))
             yield f"{reward}{decision.value} {at}: {result.name_of(pair)}, by up to {by} (simultaneous band)"
-    for word, text in ((Decision.above, "more"), (Decision.below, "less")):
-        rows = ((pair, pair.find("failure_rate")) for pair in result.pairs)
-        decided = [
-            f"{result.name_of(pair)} (adjusted p = {tables.p_text(row.p_adjusted)})"
-            for pair, row in rows
-            if row is not None and row.decision is word
-        ]
-        if decided:
-            yield f"{reward}fails {text} often: {', '.join(decided)}"
+    for pair in result.pairs:
+        row = pair.find("failure_rate")
+        if row is not None and row.decision is not Decision.undecided:
+            often = "more" if row.decision is Decision.above else "less"
+            yield f"{reward}fails {often} often: {result.name_of(pair)} ({_why(row)})"
     rows_alike = [one for one in (*_at_end(result), *_at_equal(result)) if one.row.rests_on_like_spreads]
     if rows_alike:
         names = ", ".join(dict.fromkeys(one.name for one in rows_alike))
@@ -300,12 +272,9 @@ def _about_arms(result: ArmComparison) -> Iterator[b.Note]:
     for note in _named(f"no {result.along.column}", {run.run: run.without_along for run in runs}):
         names = [run.run for run in runs if run.without_along is not None]
         yield replace(note, brief=f"{counted(len(names), 'run')}: {', '.join(names)}")
-    ends = {arm.arm: arm.last_step for arm in result.arms}
-    for pair in result.pairs:
-        for arm in (pair.arm, pair.baseline):
-            last = ends.pop(arm, None)
-            if last is not None and pair.last_step is not None and last > pair.last_step:
-                yield b.Note("goes on", f"{arm}, to step {format_step(last)}")
+    compared = [pair.last_step for pair in result.pairs if pair.last_step is not None]
+    longer = [arm for arm in result.arms if compared and (arm.last_step or 0.0) > max(compared)]
+    yield from (b.Note("goes on", f"{arm.arm}, to step {format_step(arm.last_step)}") for arm in longer)
 
 
 def _named(label: str, reasons: Mapping[str, str | None]) -> Iterator[b.Note]:
@@ -313,18 +282,18 @@ def _named(label: str, reasons: Mapping[str, str | None]) -> Iterator[b.Note]:
     listed = [f"{run} ({reason})" for run, reason in reasons.items() if reason is not None]
     if listed:
         count = counted(len(listed), "run")
-        brief = listed[:MOST_REASONS]
-        if len(listed) > MOST_REASONS:
-            brief.append(f"{len(listed) - MOST_REASONS} more: --details")
+        brief = listed[:MOST_NAMED]
+        if len(listed) > MOST_NAMED:
+            brief.append(f"{len(listed) - MOST_NAMED} more: --details")
         yield b.Note(label, f"{count}: {'; '.join(listed)}", f"{count}: {'; '.join(brief)}")
 
 
 def _advice(result: ArmComparison) -> Iterator[str]:
     """What would help where little can be compared."""
     if all(len(arm.runs) < 2 for arm in result.arms):
-        yield MORE_SEEDS
+        yield "add a seed to an arm"
     if any(pair.common is None for pair in result.pairs) and result.along.column != "step":
-        yield NO_OVERLAP.format(result.along.column)
+        yield f"--at-equal step compares arms that have no {result.along.column} in common"
 
 
 def _unknown(result: ArmComparison) -> Iterator[b.Note]:

@@ -10,6 +10,7 @@ from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
+    MISSING,
     format_number,
     format_percent,
     format_probability,
@@ -19,6 +20,11 @@ from entropylaw.report.numbers import (
 from entropylaw.results import VERDICTS, WORDS
 from entropylaw.results.phases import CURVES, CurvePhases, PhaseFit, PhasesAcross, PooledCurve
 from entropylaw.results.result import replace
+
+EXPLODES = "explodes"
+
+IN_ROWS = ("entropy-exploded", "entropy-eruption")
+"""Cautions that the rows of the curves say in short."""
 
 METHOD = "differences of windows, drift + noise integrated out"
 
@@ -38,8 +44,6 @@ _ROWS = {
     "semantic": "plans (semantic)",
     "aggregate": "all tokens",
 }
-
-_SUBJECTS = {"semantic": "semantic entropy", "aggregate": "the entropy of all tokens"}
 
 _CURVE = ("n", "first_step", "last_step", "p_rise", "detectable", "lowest", "lowest_step", "ratio", "since")
 _ESTIMATES = ("rise", "onset", "settled", "last")
@@ -66,7 +70,7 @@ ACROSS = (
     b.Column("curve", "curve", attrgetter("name")),
     *b.columns("runs", "rising", "not_rising", "unknown"),
     b.Column("share", "rises in", unit="%", estimate=True),
-    b.Column("rise", "end above lowest, nats", estimate=True),
+    b.Column("rise", "rise, nats", estimate=True),
     b.Column("onset", "rises from", unit="%", estimate=True),
     b.Column("settled", "settles at", unit="%", estimate=True),
 )
@@ -142,49 +146,67 @@ def _without_log(phases: PhaseFit) -> Entry[PhaseFit]:
 
 
 def headline(run: Entry[PhaseFit]) -> str:
-    """What the curves do, and in which order, in one sentence after the verdict."""
+    """The answer in a word; where an order is known, with the steps between the two curves."""
     phases = run.result
     if phases is None:
         return "This run could not be fitted."
-    # Curves that show the answer are first, and last those that show nothing.
-    curves = sorted(
-        phases.curves, key=lambda curve: (curve.verdict != phases.answer, curve.verdict == WORDS[2])
-    )
-    parts = []
-    for curve in curves:
-        subject = _SUBJECTS.get(curve.name, curve.name)
-        parts.append(f"{subject}{':' if curve.rises is None else ''} {does(curve)}")
-    if phases.delta is not None and phases.verdict in VERDICTS[:3]:
-        # Planning's onset against the step at which execution has settled.
-        rising = "planning" if getattr(phases.planning, "rises", None) else _SUBJECTS["semantic"]
-        later = f"probability {format_probability(phases.later or 0.0)} that it is later"
-        parts.append(
-            f"{rising} begins to rise {value_and_interval(phases.delta, 'steps')} after that ({later})"
-        )
-    return f"{phases.answer}: {'; '.join(parts)}"
+    between = _between(phases)
+    return f"{_answer(phases)}: {between}" if between else _answer(phases)
 
 
-def does(curve: CurvePhases) -> str:
-    """``rises by 0.1 nats …``, or that it does not, or ``cannot tell``, and what would have been found."""
+def _answer(phases: PhaseFit) -> str:
+    """The order, or what the curves do."""
+    if phases.answer == WORDS[0] and any(word(curve) == EXPLODES for curve in phases.curves):
+        return EXPLODES
+    return phases.answer
+
+
+def _between(phases: PhaseFit) -> str:
+    """How long after execution has settled another curve rises; empty where that is not known."""
+    if phases.delta is None or phases.verdict not in VERDICTS[:3]:
+        return ""
+    rising = "planning" if getattr(phases.planning, "rises", None) else "plans"
+    later = f"P of later {format_probability(phases.later or 0.0)}"
+    steps = value_and_interval(phases.delta, "steps")
+    return f"onset of {rising} {steps} after execution settles ({later})"
+
+
+def word(curve: CurvePhases) -> str:
+    """What a curve does: ``explodes``, ``rises``, ``does not rise``, ``cannot tell``."""
+    return EXPLODES if curve.exploded or curve.eruptions else curve.verdict
+
+
+def _path(curve: CurvePhases, end: float) -> str:
+    """``0.80 → 0.24 at 300 → 0.485 [0.472, 0.498]``: the start, the lowest level and its step, and now."""
+    parts = [format_number(float(curve.fitted[0]), 2)]
     if curve.rises:
-        times = "" if curve.ratio is None else f", to {curve.ratio:.2g} times its lowest level,"
-        text = f"rises by {value_and_interval(curve.rise, 'nats')}{times}"
-        if curve.onset is not None:
-            text += f" from step {value_and_interval(curve.onset)} on"
-        if curve.stays is False:
-            text += " and has fallen since"
-    elif curve.rises is False:
-        least = format_number(curve.detectable, 2)
-        text = f"does not rise (a rise of {least} nats would have been found)"
-    else:
-        least = "" if curve.detectable is None else f" below {format_number(curve.detectable, 2)} nats"
-        text = f"{WORDS[2]} (a rise{least} would not have been found)"
+        parts.append(f"{format_number(curve.lowest, 2)} at {format_step(curve.lowest_step)}")
+    now = value_and_interval(curve.last)
+    # A curve may end before the others.
+    if end - curve.last_step > float(curve.step[-1] - curve.step[-2]):
+        now += f" at {format_step(curve.last_step)}"
+    return " → ".join([*parts, now])
+
+
+def _rise(curve: CurvePhases) -> str:
+    """How far a curve rises, or a bound: a larger rise would have been found."""
+    if curve.rises:
+        return value_and_interval(curve.rise)
+    return MISSING if curve.detectable is None else f"<{format_number(curve.detectable, 2)}"
+
+
+def _when(curve: CurvePhases) -> str:
+    """The onset, the step of settling, and the steps of sharp rises."""
+    parts = []
+    if curve.onset is not None:
+        parts.append(f"from {value_and_interval(curve.onset)}")
+    if curve.stays is False:
+        parts.append("fallen since")
     if curve.settled is not None:
-        text += f" and settles at step {value_and_interval(curve.settled)}"
+        parts.append(f"settles {value_and_interval(curve.settled)}")
     if curve.eruptions:
-        steps = ", ".join(map(format_step, curve.eruption_steps))
-        text += f" and jumps at {'step' if len(curve.eruptions) == 1 else 'steps'} {steps}"
-    return text
+        parts.append(f"explodes {', '.join(map(format_step, curve.eruption_steps))}")
+    return "; ".join(parts) or MISSING
 
 
 def last_step(phases: PhaseFit) -> float:
@@ -192,60 +214,59 @@ def last_step(phases: PhaseFit) -> float:
     return max(curve.last_step for curve in phases.curves)
 
 
-def cautions_counted(run: Entry[PhaseFit]) -> str:
-    """`` (2 cautions)``; nothing where there are none."""
-    number = 0 if run.result is None else len(run.result.cautions)
-    return f" ({counted(number, 'caution')})" if number else ""
-
-
 def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
-    """The verdict, the cautions, the figure, and the numbers of the curves; or why there are none."""
+    """The answer, a line per curve, the figure, and the cautions; or why there are none."""
     phases = run.result
     if phases is None:
         if run.refusal is None:
             return [b.Verdict("refused", "its document gives no reason")]
         hint = b.Notes([b.Note("hint", run.refusal.hint, "")])
         return [b.Verdict("refused", f"{run.refusal.message} [{run.refusal.slug}]"), hint]
-    verdict, _, text = headline(run).partition(": ")
     notes = b.labelled("note", [*phases.notes, *run.notes])
-    badge = b.Verdict(verdict, f"{text}{cautions_counted(run)}", True)
-    findings = b.Notes([*b.labelled("caution", phases.cautions), *notes])
-    return [badge, findings, *figures_of("phases", run), *_numbers(phases)]
+    badge = b.Verdict(_answer(phases), _between(phases), True)
+    cautions = [finding for finding in phases.findings if finding.severity == "caution"]
+    in_rows = [finding.sentence for finding in cautions if finding.code in IN_ROWS]
+    others = [finding.sentence for finding in cautions if finding.code not in IN_ROWS]
+    return [
+        badge,
+        *_numbers(phases),
+        *figures_of("phases", run),
+        b.Notes([*b.labelled("caution", others), *notes]),
+        b.Notes(b.labelled("caution", in_rows), detail=True),
+    ]
 
 
 def _numbers(phases: PhaseFit) -> list[b.Block]:
-    """A table with a row per curve."""
-    labels = ("p of a rise", "lowest before the end, step", "rise of the end", "since", "entropy now")
+    """A row per curve."""
     heads = [
-        b.Column("curve", f"{format_percent(phases.level)}, nats"),
-        *(b.Column(label, label) for label in labels),
+        b.Column("curve", f"{format_percent(phases.level)} intervals"),
+        b.Column("does"),
+        b.Column("path", "entropy, nats, at step"),
+        b.Column("rise", "rise, nats"),
+        b.Column("when", "step"),
     ]
     end = last_step(phases)
-    rows = []
-    for curve in phases.curves:
-        now = value_and_interval(curve.last)
-        # A curve may end before the others.
-        if end - curve.last_step > float(curve.step[-1] - curve.step[-2]):
-            now += f", step {format_step(curve.last_step)}"
-        lowest = f"{format_number(curve.lowest, 2)}, {format_step(curve.lowest_step)}"
-        rise = value_and_interval(curve.rise)
-        row = (_ROWS[curve.name], f"{curve.p_rise:.2g}", lowest, rise, format_step(curve.since), now)
-        rows.append(row)
-    return [b.Table(heads, rows), b.Notes([b.Note("method", METHOD, "")])]
+    rows = [
+        (_ROWS[curve.name], word(curve), _path(curve, end), _rise(curve), _when(curve))
+        for curve in phases.curves
+    ]
+    return [b.Table(heads, rows, words=len(heads)), b.Notes([b.Note("method", METHOD, "")])]
 
 
 def _over_runs(curve: PooledCurve) -> b.Note:
     """What one curve does over several runs."""
-    counts = f"rises in {curve.rising}, does not in {curve.not_rising}, unknown in {curve.unknown}"
-    parts = [f"{counts} of {counted(curve.runs, 'run')}"]
+    parts = []
     if curve.share is not None:
-        parts.append(f"{value_and_interval(curve.share, '%')} of those that are known")
+        known = counted(curve.rising + curve.not_rising, "run")
+        parts.append(f"rises in {curve.rising} of {known}, {value_and_interval(curve.share, '%')}")
+    if curve.unknown:
+        parts.append(f"{counted(curve.unknown, 'run')} cannot tell")
     if curve.rise is not None:
-        parts.append(f"ends {value_and_interval(curve.rise, 'nats')} above its lowest level")
+        parts.append(f"mean rise {value_and_interval(curve.rise, 'nats')}")
     if curve.onset is not None:
-        parts.append(f"begins to rise at {value_and_interval(curve.onset, '%')} of the run")
+        parts.append(f"rises from {value_and_interval(curve.onset, '%')} of the run on")
     if curve.settled is not None:
-        parts.append(f"has settled at {value_and_interval(curve.settled, '%')} of the run")
+        parts.append(f"settles at {value_and_interval(curve.settled, '%')} of the run")
     return b.Note(CURVES[curve.name], "; ".join(parts))
 
 
@@ -255,7 +276,7 @@ def _across(across: PhasesAcross) -> list[b.Block]:
         orders = ", ".join(f"{word} in {counted(number, 'run')}" for word, number in across.orders.items())
         if across.delta is not None:
             share = value_and_interval(across.delta, "%")
-            orders += f"; on average planning begins to rise {share} of the run after execution has settled"
+            orders += f"; planning rises {share} of the run after execution settles (mean)"
         notes.append(b.Note("order", orders))
     # The one published number is of another quantity than token entropy, and no test.
     eye = "HICRA reports, by eye, that the semantic entropy of strategic n-grams rises in 3 of 8 models"

@@ -157,7 +157,7 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "forecast with its interval.",
     "phases": lambda part: (
         "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
-        f"settled, with {format_percent(part.result.level)} intervals; jumps as triangles."
+        f"settled, with {format_percent(part.result.level)} intervals; sharp rises as triangles."
     ),
     "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
     "arms": _arms_caption,

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropylaw.documents.document import Entry
+from entropylaw.escaping import counted
 from entropylaw.report.describe import phases as words
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.numbers import format_number
@@ -33,10 +34,13 @@ def phase_figure(run: Entry[PhaseFit]) -> Figure:
     if run.result is None:
         raise ValueError("a run without phases has no figure")
     curves = run.result.curves
-    title = p.wrapped(run.result.answer + words.cautions_counted(run), 50)
+    title = words.headline(run)
+    cautions = len(run.result.cautions)
+    if cautions:
+        title += f" ({counted(cautions, 'caution')})"
     with p.panels(
         [1.9, 0.27 * len(curves)],
-        title=title,
+        title=p.wrapped(title, 50),
         title_colour="ink",
         left=0.56,
         right=0.1,
@@ -70,7 +74,7 @@ def draw_on(axes: Axes, run: Entry[PhaseFit]) -> None:
                 transform=axes.get_xaxis_transform(),
                 zorder=7,
             )
-        label = p.shown(f"{words.NAMES[curve.name]}: {words.does(curve)}")
+        label = p.shown(f"{words.NAMES[curve.name]}: {words.word(curve)}")
         axes.plot([], [], color=colour, label=label)
     axes.legend(frameon=False, fontsize=7)
     axes.set(xlabel="step", ylabel="entropy (nats)")
@@ -94,7 +98,7 @@ def _curves(axes: Axes, curves: tuple[CurvePhases, ...]) -> None:
 
 
 def _strip(axes: Axes, row: int, curve: CurvePhases) -> None:
-    """In a row: the onset or the step of settling with its interval, eruptions, and what the curve does."""
+    """In a row: the onset or the step of settling with its interval, sharp rises, and what the curve does."""
     name = COLOURS[curve.name]
     colour = p.colour(name)
     words_colour = p.colour(name, words=True)
@@ -104,7 +108,7 @@ def _strip(axes: Axes, row: int, curve: CurvePhases) -> None:
     for eruption in curve.eruptions or ():
         axes.plot(eruption.step, row, color=colour, marker="^", markersize=4.5)
     middle = 0.0
-    text = curve.verdict
+    text = words.word(curve)
     for estimate, marker in ((curve.onset, "o"), (curve.settled, "|")):
         if estimate is not None:
             middle = float(estimate)
@@ -112,7 +116,7 @@ def _strip(axes: Axes, row: int, curve: CurvePhases) -> None:
             axes.plot(ends, [row, row], color=colour, linewidth=2.0, solid_capstyle="butt")
             axes.plot(middle, row, color=colour, marker=marker, markersize=3.5)
     if curve.rises:
-        text = f"+{format_number(curve.rise.value, 2)} nats"
+        text += f", +{format_number(curve.rise.value, 2)} nats"
     # On the side that the marks leave free.
     is_right_free = middle < 0.5 * float(curve.step[0] + curve.step[-1])
     axes.text(
