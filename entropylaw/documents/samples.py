@@ -16,7 +16,7 @@ from entropylaw.results import Estimate
 Cell = float | int | str | None
 
 
-SHARES = ("pass@", "pass^", "maj@", "none_right", "some_right", "all_right")
+SHARES = ("pass@", "pass^", "maj@", "half@", "none_right", "some_right", "all_right")
 """How the names of columns begin that are shares of a problem's samples."""
 
 

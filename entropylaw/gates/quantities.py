@@ -255,7 +255,7 @@ def _why(judged: Any) -> Value:
     return str(why or "none")
 
 
-SAMPLED = re.compile(r"(?:pass@|pass\^|maj@)[1-9]\d*(?:\.difference)?")
+SAMPLED = re.compile(r"(?:pass@|pass\^|maj@|half@)[1-9]\d*(?:\.difference)?")
 """Quantities of samples whose name has a number in it, such as ``pass@64`` and ``pass@64.difference``."""
 
 _NO_PAIR = Unknown(reason="the samples were compared with no others: entropylaw samples --against")

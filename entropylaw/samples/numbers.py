@@ -74,7 +74,7 @@ def all_right(n: IntArray, right: IntArray, k: int) -> FloatArray:
 
 
 def majority(n: IntArray, right: IntArray, k: int) -> FloatArray:
-    """The chance that more than half of k samples are right."""
+    """half@k: the chance that more than half of k samples are right."""
     total = np.zeros(len(n))
     for right_drawn in range(k // 2 + 1, k + 1):
         possible = (right >= right_drawn) & (n - right >= k - right_drawn)
@@ -186,8 +186,8 @@ def by_problem(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, Fl
         values["distinct_wrong"] = distinct(counts, rarefied, 0)
         values |= {f"answer_entropy{name}": nats for name, nats in entropies(counts).items()}
     else:
-        # All right samples count as one answer, and all wrong ones as another.
-        values |= {f"maj@{k}": majority(n, right, k) for k in ks[1:]}
+        # Without answers no majority is known: the commonest one may be right with fewer.
+        values |= {f"half@{k}": majority(n, right, k) for k in ks[1:]}
     values["none_right"] = (right == 0).astype(float)
     values["some_right"] = ((right > 0) & (right < n)).astype(float)
     values["all_right"] = (right == n).astype(float)

@@ -143,22 +143,15 @@ def _at_equal(result: ArmComparison) -> list[Compared]:
 
 
 def _outcome(compared: Sequence[Compared], one_verb: str, verb: str) -> str:
-    """``clip_cov ends 0.031 lower``, ``7 of 32 end higher, 15 lower``; empty where nothing is decided."""
-    by_decision = {word: [one for one in compared if _decision(one.row) is word] for word in DECIDED}
-    by_decision = {word: members for word, members in by_decision.items() if members}
-    if len(compared) == 1:
-        return "".join(f"{one.name} {one_verb} {_sized(one.row)}" for one in compared if by_decision)
-    if len(compared) <= FEW:
-        parts = []
-        for word, members in by_decision.items():
-            names = " and ".join(one.name for one in members)
-            parts.append(f"{names} {one_verb if len(members) == 1 else verb} {_word(word)}")
-        return ", ".join(parts)
-    counts = [f"{len(members)} {_word(word)}" for word, members in by_decision.items()]
-    if counts:
-        number, _, first = counts[0].partition(" ")
-        counts[0] = f"{number} of {len(compared)} {one_verb if number == '1' else verb} {first}"
-    return ", ".join(counts)
+    """``clip_cov ends 0.031 lower``, ``7 end higher, 15 end lower``; empty where nothing is decided."""
+    parts: list[str] = []
+    for word in DECIDED:
+        names = [one.name for one in compared if _decision(one.row) is word]
+        if names:
+            said = _sized(compared[0].row) if len(compared) == 1 else _word(word)
+            subject = " and ".join(names) if len(compared) <= FEW else str(len(names))
+            parts.append(f"{subject} {one_verb if len(names) == 1 else verb} {said}")
+    return ", ".join(parts)
 
 
 def _word(decision: Decision) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from entropylaw.documents.samples import AtK, Cell, PairedSamples, SamplesDocument
+from entropylaw.documents.samples import AtK, Cell, Fate, PairedSamples, SamplesDocument
 from entropylaw.escaping import listing
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import figures_of
@@ -18,11 +18,10 @@ from entropylaw.report.numbers import (
     format_step,
     value_and_interval,
 )
-from entropylaw.results import Estimate
 
 SEEDS = (
-    "Problems are the unit: seeds of training are not in these intervals. Arms with seeds are for "
-    "`entropylaw compare LOGS --join samples.parquet`."
+    "problems are the unit: seeds of training are not in these intervals; for arms with seeds "
+    "`entropylaw compare LOGS --join samples.parquet`"
 )
 SIZES = {
     "problems": "problems",
@@ -56,9 +55,11 @@ ESTIMATORS = {
 SHARES = ("none_right", "some_right", "all_right", "leading_label_share")
 
 
-def _interval(row: AtK, estimate: Estimate) -> str:
-    """The interval at one k; the dash where all problems differ by the same, which gives none."""
-    return format_estimate(estimate).interval if row.difference.std_error else MISSING
+def _banded(row: AtK) -> str:
+    """The difference with its band; a dash where all problems differ by the same, which gives none."""
+    text = format_estimate(row.simultaneous(row.difference.level))
+    sign = "+" if row.difference.value is not None and row.difference.value > 0 else ""
+    return f"{sign}{text.value} {text.interval if row.difference.std_error else MISSING}"
 
 
 AT_K = (
@@ -66,18 +67,7 @@ AT_K = (
     b.Column("now", "now"),
     b.Column("base", "base"),
     b.Column("difference", shown_in=(b.DATA,), estimate=True),
-    b.Column(
-        "difference",
-        "difference",
-        lambda row: f"{format_estimate(row.difference).value} {_interval(row, row.difference)}",
-        shown_in=(b.PEOPLE,),
-    ),
-    b.Column(
-        "band",
-        "band over all k",
-        lambda row: _interval(row, row.simultaneous(row.difference.level)),
-        shown_in=(b.PEOPLE,),
-    ),
+    b.Column("band", "difference, band over all k", _banded, shown_in=(b.PEOPLE,)),
     *(b.Column(key, shown_in=(b.DATA,)) for key in ("band_low", "band_high")),
     b.Column("word", "change"),
 )
@@ -85,12 +75,10 @@ AT_K = (
 
 
 def describe(result: SamplesDocument) -> list[b.Block]:
-    """The first step and the last one; what two tables differ in comes first."""
+    """What two tables differ in, where there are two; the first step and the last one."""
     blocks: list[b.Block] = [b.Heading("Samples per problem", 1)]
     if result.against is not None:
         blocks += of_pair(result.against, result.level)
-    else:
-        blocks.append(b.paragraphs(SEEDS))
     return [*blocks, *_of_steps(result), *_of_files(result)]
 
 
@@ -99,7 +87,7 @@ def _of_files(result: SamplesDocument) -> Iterator[b.Block]:
     refused = [file.why for file in result.refused]
     left_out = [file.why for file in result.unread if file.fate != "refused"]
     yield b.Notes(b.labelled("not read", refused, ""))
-    yield b.Notes(b.labelled("note", (*left_out, *result.notes), ""))
+    yield b.Notes([b.Note("note", SEEDS), *b.labelled("note", (*left_out, *result.notes), "")])
     columns = [b.Column("file", "file"), b.Column("bytes", "bytes"), b.Column("not read", "not read")]
     files = [(file.name, f"{file.bytes:,}", "") for file in result.tables]
     files += [(file.name, "", file.fate) for file in result.unread]
@@ -107,39 +95,59 @@ def _of_files(result: SamplesDocument) -> Iterator[b.Block]:
 
 
 def of_pair(pair: PairedSamples, level: float) -> Iterator[b.Block]:
-    """The differences of two tables: in words, at every k, and the problems."""
-    yield b.Heading(f"{pair.now} against {pair.base}", 2, f"{pair.problems} problems in both")
-    yield b.paragraphs(SEEDS)
-    yield b.Notes(list(sentences(pair, level)))
+    """The differences of two tables: the answer, every k, the problems by fate, and what else was found."""
+    about = (
+        f"{pair.problems} problems in both; {format_percent(level)} intervals; solved: p > {pair.solved:g}"
+    )
+    yield b.Heading(f"{pair.now} against {pair.base}", 2, about)
+    yield b.paragraphs(answer(pair))
     yield b.table_of(AT_K, pair.at_k, b.PEOPLE, words=0)
+    yield b.Table(FATES, list(map(_fate, pair.fates)))
     yield from figures_of("samples_pair", pair)
+    yield b.Notes(list(_findings(pair)))
 
 
-def sentences(pair: PairedSamples, level: float) -> Iterator[b.Note]:
-    """What changed of pass@k, which problems were kept, gained and lost, and what else was found there."""
-    words = ("gain", "loss", "unclear")
-    sets = [f"{word} at k = {_ks(pair.certain(word))}" for word in words if pair.certain(word)]
-    yield b.Note("pass@k", f"{'; '.join(sets)} ({format_percent(level)} band over all k)")
-    for name in ("kept", "gained", "lost", "neither"):
-        fate = pair.fate(name)
-        listed = "" if name in ("kept", "neither") or not fate.problems else f": {listing(fate.problems, 6)}"
-        number = fate.expected
-        counts = f"{len(fate.problems)} problems, {fate.mistakes:z.1f} of them expected to be mistaken; "
-        counts += f"true number {number.value:.1f} [{number.low:.1f}, {number.high:.1f}]"
-        solved = f" (solved: p > {pair.solved:g})" if name == "kept" else ""
-        yield b.Note(name, f"{counts}{solved}{listed}")
+def answer(pair: PairedSamples) -> str:
+    """Where pass@k gains or loses, and by how much: ``pass@k: gain at k = 1, 2 (pass@1 +0.3 [0.2, 0.4])``."""
+    parts = []
+    for word in ("gain", "loss", "unclear"):
+        rows = [row for row in pair.at_k if row.word == word]
+        if rows:
+            largest = max(rows, key=lambda row: abs(row.difference.value or 0.0))
+            parts.append(f"{word} at k = {_ks(pair.certain(word))} (pass@{largest.k} {_banded(largest)})")
+    return f"pass@k: {'; '.join(parts)}"
+
+
+FATES = (
+    b.Column("fate", "problems"),
+    b.Column("number", "most probably"),
+    b.Column("mistakes", "of these, mistaken"),
+    b.Column("expected", "true number"),
+    b.Column("named", ""),
+)
+"""A row per fate of problems: how many have it most probably, and how many there are."""
+
+
+def _fate(fate: Fate) -> tuple[b.Cell, ...]:
+    """A row of :data:`FATES`; gained and lost problems are named."""
+    number = fate.expected
+    named = "" if fate.fate in ("kept", "neither") or not fate.problems else listing(fate.problems, 6)
+    true_number = f"{number.value:.1f} [{number.low:.1f}, {number.high:.1f}]"
+    return fate.fate, len(fate.problems), f"{fate.mistakes:z.1f}", true_number, named
+
+
+def _findings(pair: PairedSamples) -> Iterator[b.Note]:
+    """Answers to the problems that neither solves, and problems of one table alone."""
     unsolved = pair.unsolved
     if unsolved.difference is not None:
         yield b.Note(
             "solved by neither",
             f"distinct answers to these {unsolved.problems:.1f} problems, in samples that did not select "
-            f"them: {format_number(unsolved.now)} against {format_number(unsolved.base)}, difference "
-            f"{format_interval(unsolved.difference)}",
+            f"them: {format_number(unsolved.now)} against {format_number(unsolved.base)}, "
+            f"difference {format_interval(unsolved.difference)}",
         )
     if pair.left_out:
-        yield b.Note(
-            "caution", f"{pair.left_out} problems are in one of the tables alone, and in no difference"
-        )
+        yield b.Note("caution", f"{pair.left_out} problems are in one table alone, and in no difference")
 
 
 def _ks(numbers: tuple[int, ...]) -> str:
@@ -154,14 +162,25 @@ def _of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     heads = ("", *(headed(result.rows[number], result.groups) for number in numbers))
     steps = len({row["step"] for row in result.rows})
     yield b.Heading("By step", 2, f"{steps} steps") if steps > 1 else b.Heading("The table", 2)
+    if not result.groups and result.against is None:
+        yield b.paragraphs("; ".join(_short(result, number) for number in numbers))
     columns = [b.Column(head, head) for head in heads]
     names = result.rows[numbers[0]]
     pass_at = {name: name for name in names if re.fullmatch(r"pass@\d+", name)}
-    at_k = {name: name for name in names if re.fullmatch(r"(gain@|pass\^|maj@)\d+", name)}
+    at_k = {name: name for name in names if re.fullmatch(r"(gain@|pass\^|maj@|half@)\d+", name)}
     yield b.Table(columns, list(quantities(result, numbers, {**SIZES, **pass_at, **LABELS})))
     further = list(quantities(result, numbers, {**at_k, **ESTIMATORS}))
     yield b.Table(columns, further, detail=True, counted="quantity")
     yield from figures_of("samples", result)
+
+
+def _short(result: SamplesDocument, number: int) -> str:
+    """``step 80: pass@1 0.44 [0.07, 0.84], pass@16 0.67 [0.15, 1.00]``: one sample, and the most."""
+    row = result.rows[number]
+    named = [name for name in row if re.fullmatch(r"pass@\d+", name)]
+    ends = dict.fromkeys(named[:1] + named[-1:])
+    values = ", ".join(f"{name} {_cell(result, number, name)}" for name in ends)
+    return f"{headed(row, result.groups)}: {values}"
 
 
 def quantities(
