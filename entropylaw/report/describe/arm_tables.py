@@ -92,7 +92,11 @@ def arms(results: Sequence[ArmComparison]) -> b.Table:
     rows: list[tuple[b.Cell, ...]] = []
     for result in results:
         for arm in sorted(result.arms, key=lambda arm: arm.arm != result.baseline):
-            cells: list[b.Cell] = [result.reward, arm.arm, f"{arm.failed} of {len(arm.runs)}"]
+            cells: list[b.Cell] = [
+                result.reward,
+                arm.arm,
+                f"{arm.failed} of {sum(run.n > 0 for run in arm.runs)}",
+            ]
             if result.baseline is not None:
                 pair = result.pair(arm.arm, result.baseline)
                 cells += [_gap(pair, "living_reward", "last_reward"), _gap(pair, along.quantity)]

@@ -122,7 +122,8 @@ def answer(result: ArmComparison) -> str:
     parts = ["nothing is decided"]
     if at_end or at_equal:
         parts = [at_end or "nothing is decided at the end", f"{equal} {at_equal or 'nothing is decided'}"]
-    runs = [run for arm in result.arms for run in arm.runs]
+    # One without evaluations has no state.
+    runs = [run for arm in result.arms for run in arm.runs if run.n]
     failed = sum(run.failed is not None for run in runs)
     if failed:
         parts.append(f"{failed} of {counted(len(runs), 'run')} failed")

@@ -146,12 +146,11 @@ def _without_log(phases: PhaseFit) -> Entry[PhaseFit]:
 
 
 def headline(run: Entry[PhaseFit]) -> str:
-    """The answer in a word; where an order is known, with the steps between the two curves."""
+    """The answer in a word, and the curves that it is of, or the steps between two of them."""
     phases = run.result
     if phases is None:
         return "This run could not be fitted."
-    between = _between(phases)
-    return f"{_answer(phases)}: {between}" if between else _answer(phases)
+    return f"{_answer(phases)}: {_about(phases)}"
 
 
 def _answer(phases: PhaseFit) -> str:
@@ -161,10 +160,11 @@ def _answer(phases: PhaseFit) -> str:
     return phases.answer
 
 
-def _between(phases: PhaseFit) -> str:
-    """How long after execution has settled another curve rises; empty where that is not known."""
+def _about(phases: PhaseFit) -> str:
+    """How long after execution has settled another curve rises, or which curves do as the answer says."""
     if phases.delta is None or phases.verdict not in VERDICTS[:3]:
-        return ""
+        alike = [CURVES[curve.name] for curve in phases.curves if word(curve) == _answer(phases)]
+        return ", ".join(alike or (CURVES[curve.name] for curve in phases.curves))
     rising = "planning" if getattr(phases.planning, "rises", None) else "plans"
     later = f"P of later {format_probability(phases.later or 0.0)}"
     steps = value_and_interval(phases.delta, "steps")
@@ -223,7 +223,7 @@ def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
         hint = b.Notes([b.Note("hint", run.refusal.hint, "")])
         return [b.Verdict("refused", f"{run.refusal.message} [{run.refusal.slug}]"), hint]
     notes = b.labelled("note", [*phases.notes, *run.notes])
-    badge = b.Verdict(_answer(phases), _between(phases), True)
+    badge = b.Verdict(_answer(phases), _about(phases), True)
     cautions = [finding for finding in phases.findings if finding.severity == "caution"]
     in_rows = [finding.sentence for finding in cautions if finding.code in IN_ROWS]
     others = [finding.sentence for finding in cautions if finding.code not in IN_ROWS]
