@@ -318,9 +318,9 @@ def test_a_run_without_an_entropy_is_in_all_that_needs_steps_and_rewards(tmp_pat
     if with_entropy:
         assert pair["reward_at_entropy"].estimate.value == pytest.approx(0.05, abs=0.01)
     listed = " ".join(typed("compare", *paths, cwd=tmp_path).stdout.split())
-    sentence = f"no entropy {len(without)} runs: {', '.join(without)}"
+    sentence = f"not at equal entropy {len(without)} runs: {', '.join(without)}"
     assert (sentence in listed) == bool(without)
-    assert ("no entropy" in listed) == bool(without)
+    assert ("not at equal entropy" in listed) == bool(without)
 
 
 def test_rewards_at_equal_values_of_a_column(tmp_path):

@@ -452,7 +452,7 @@ def test_the_score_of_two_columns_says_whether_a_run_died(tmp_path):
     assert [one.failed for one in alive.arms] == [0, 0]
     dead = compared(tmp_path, arms[0], arms[2], *columns)
     assert [one.failed for one in dead.arms] == [0, 3]
-    assert str(dead.arms[1].runs[0].failed).startswith("broken: lost its reward, from 0.6")
+    assert str(dead.arms[1].runs[0].failed).startswith("reward from 0.6")
     # The other way round the score is the reward.
     turned = ("--at-equal", columns[3], "--reward", columns[1])
     assert [one.failed for one in compared(tmp_path, arms[0], arms[2], *turned).arms] == [0, 3]
@@ -472,7 +472,7 @@ def test_a_loss_is_said_in_the_unit_of_the_comparison(tmp_path):
     write(tmp_path / "treated_s1.jsonl", columns)
     for way in WAYS.values():
         found = compared(tmp_path, plain, treated, "--reward", SCORE, *way)
-        assert str(found.arms[1].runs[1].failed).startswith("broken: lost its reward, from 0.5")
+        assert str(found.arms[1].runs[1].failed).startswith("reward from 0.5")
         assert found.arms[1].failed == 1
 
 
@@ -559,7 +559,7 @@ def test_no_arm_with_one_living_seed_decides(case):
             assert row.estimate.value is not None
             assert row.estimate.note == why
         assert pair.band is None
-        assert f"without interval ({why})" in rendered(result, "markdown")
+        assert f"clip ({why})" in rendered(result, "markdown")
 
 
 @pytest.mark.parametrize("lost", [0, 1])

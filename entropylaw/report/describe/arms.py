@@ -263,7 +263,7 @@ def _about_arms(result: ArmComparison) -> Iterator[b.Note]:
     runs = [run for arm in result.arms for run in arm.runs]
     yield from _named("failed", {run.run: run.failed for run in runs})
     yield from _named("left out", {run.run: run.left_out for run in runs})
-    for note in _named(f"no {result.along.column}", {run.run: run.without_along for run in runs}):
+    for note in _named(f"not at equal {result.along.column}", {run.run: run.without_along for run in runs}):
         names = [run.run for run in runs if run.without_along is not None]
         yield replace(note, brief=f"{counted(len(names), 'run')}: {', '.join(names)}")
     compared = [pair.last_step for pair in result.pairs if pair.last_step is not None]
