@@ -151,7 +151,7 @@ def law_sentence(public: Sequence[logs.Fitted]) -> str:
 
 
 def forecasts(folder: Path) -> str:
-    """How often gains came true in public repositories."""
+    """How often gains were observed in public repositories."""
     runs = [run for run in public(folder) if for_tuning(run.group)]
     result = tested(every(cases_of, runs))
     repositories = len({run.group for run in runs})

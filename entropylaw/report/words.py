@@ -184,7 +184,7 @@ def _stop_words(fit: Fit) -> list[str]:
         return []
     parts: list[str] = []
     if line.says == "stop":
-        parts.append("stop: flat long enough")
+        parts.append(f"stop: no new best since step {format_step(line.best_step)}")
     elif line.says not in ("go on", "not known", "broken"):
         parts.append(f"{line.says}: {', '.join(_stop_reasons(line))}")
     return [*parts, *_cost_of_rest(line)]
@@ -229,8 +229,7 @@ def _by_divergence(fit: Fit) -> list[str]:
     """That the divergence from the reference policy explains more of the reward than the law does."""
     for finding in fit.findings:
         if finding.code == DIVERGENCE and finding.values["explains_more"]:
-            r_squared = format_r_squared(float(str(finding.values["r_squared"])))
-            return [f"{finding.values['best']} explains more (R² {r_squared})"]
+            return [f"{finding.values['best']} explains more"]
     return []
 
 

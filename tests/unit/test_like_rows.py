@@ -49,7 +49,7 @@ def summary(rows):
 @pytest.mark.parametrize("first", [True, False])
 def test_unlike_rewards_are_ordered_by_name_alone(unlike, first):
     rows = [RATE, UNLIKE[unlike]] if first else [UNLIKE[unlike], RATE]
-    assert orders(pages.index_page(rows)) == ["name"]
+    assert orders(pages.index_page(rows)) == []
 
 
 def test_like_rewards_have_all_orders():
@@ -57,9 +57,9 @@ def test_like_rewards_have_all_orders():
 
 
 def test_what_the_rewards_are_is_said():
-    assert "The reward is val/sums_acc, a rate." in summary([RATE, measured("second")])
-    assert "The reward is val/sums_acc, in several units." in summary([RATE, PERCENT])
-    assert "The reward is of several columns, which are not compared." in summary([RATE, UNLIKE["column"]])
+    assert "reward: val/sums_acc, a rate" in summary([RATE, measured("second")])
+    assert "reward: val/sums_acc, in several units" in summary([RATE, PERCENT])
+    assert "reward: of several columns, which are not compared" in summary([RATE, UNLIKE["column"]])
 
 
 def test_a_row_keeps_its_reward():
@@ -94,7 +94,7 @@ def test_a_table_of_unlike_units_names_each(fitted):
     for name, unit in (("a_rate", "rate"), ("b_percent", "%"), ("c_raw", "own unit")):
         assert re.search(rf"\| {name} \| {COLUMN}, {unit} \|", text)
     assert f"reward: {COLUMN}, in several units" in text
-    assert orders(made["index.html"]) == ["name"]
+    assert orders(made["index.html"]) == []
     rows = list(csv.DictReader(io.StringIO(made["report.csv"])))
     assert {(one["reward_column"], one["unit"]) for one in rows} == {
         (COLUMN, unit) for unit in ("rate", "percent", "raw")
@@ -122,5 +122,5 @@ def test_a_table_of_percentages_has_the_unit_in_its_heads(fitted):
 def test_a_page_of_like_rewards_names_the_reward(fitted):
     (fitted / "e.fit.json").write_text((fitted / "a_rate.fit.json").read_text().replace('"a_rate', '"e_rate'))
     made = report(fitted, "a_rate", "e")
-    assert f"The reward is {COLUMN}, a rate." in Page(made["index.html"]).text
+    assert f"reward: {COLUMN}, a rate" in Page(made["index.html"]).text
     assert orders(made["index.html"]) == list(pages.ORDERS)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from entropylaw.analysis.forms import FORMS, form_label
 from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.report.figures.palette import ARM_COLOURS
@@ -84,6 +83,9 @@ def is_overlay(result: ArmComparison) -> bool:
 
 def _law_caption(part: Entry[Fit] | Fit) -> str:
     """What is drawn of a law: evaluations, the law, a better curve, the average, the reward at H = 0."""
+    # A check of stored fits, which has figures for nothing, does without numpy.
+    from entropylaw.analysis.forms import form_label
+
     fit = answer_of(part)
     law = fit.lawful()
     text = f"{reward_label(part).capitalize()} against entropy; points are evaluations, coloured by step. "
@@ -100,6 +102,8 @@ def _law_caption(part: Entry[Fit] | Fit) -> str:
 
 def better_form(law: LawFit) -> FormAnswer | None:
     """The most probable functional form, where it is not the law and is drawn."""
+    from entropylaw.analysis.forms import FORMS
+
     best = law.best
     is_drawn = best.form in FORMS and FORMS[best.form].colour is not None
     return best if best.form != "law" and is_drawn else None

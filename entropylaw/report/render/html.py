@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
@@ -14,7 +13,7 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from entropylaw.escaping import counted, one_line
+from entropylaw.escaping import one_line
 from entropylaw.report import numbers
 from entropylaw.report.blocks import Answers, Block, Figure, Heading, Note, Notes, Trace, Verdict
 from entropylaw.report.figures import NAMED, palette
@@ -164,7 +163,7 @@ def environment() -> Environment:
         "sparkline": sparkline,
         "typeset": typeset,
         "one_line": one_line,
-        "notes_counted": notes_counted,
+        "has_cautions": has_cautions,
         "kind": lambda block: type(block).__name__,
         "by_kind": by_kind,
         "caption": lambda block: NAMED[block.name].caption(block.part),
@@ -172,7 +171,6 @@ def environment() -> Environment:
     templates.tests |= {
         # Verdict, answers and the table of all runs are above the figures of their section.
         "opening": lambda block: isinstance(block, Verdict | Answers) or getattr(block, "overview", False),
-        "answers": lambda block: isinstance(block, Answers),
         "estimate": lambda value: isinstance(value, Estimate),
     }
     templates.globals["colours"] = Markup(palette.css())
@@ -183,10 +181,10 @@ def environment() -> Environment:
     return templates
 
 
-def notes_counted(blocks: Sequence[Block]) -> str:
-    """The notes of some blocks by their labels: ``1 caution, 2 notes``."""
-    labels = Counter(note.label for block in blocks if isinstance(block, Notes) for note in block.notes)
-    return ", ".join(counted(number, label) for label, number in labels.items())
+def has_cautions(blocks: Sequence[Block]) -> bool:
+    """Whether some block has a caution, which a page does not fold away."""
+    notes = [note for block in blocks if isinstance(block, Notes) for note in block.notes]
+    return any(note.label == "caution" for note in notes)
 
 
 def by_kind(block: Notes) -> list[tuple[str, list[Note]]]:
