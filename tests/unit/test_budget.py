@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2] / "entropylaw"
 
 STATEMENTS = {
     "logs": 6_102,
-    "report": 3_725,
+    "report": 3_986,
     "analysis": 2_615,
     "pipeline": 2_493,
     "tokens": 2_165,
