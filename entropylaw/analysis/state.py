@@ -131,6 +131,9 @@ def state_of(
         now = _exactly(float(reward[-1]), now)
         change = _exactly(0.0, change)
         gained = _exactly(0.0, gained)
+    keep = kept_step(step, reward, levels, counts)
+    if loss is not None and not has_ended:
+        keep = _kept_before(loss, step, reward, levels, is_share=is_share)
     return State(
         word=word,
         since=since,
@@ -141,7 +144,7 @@ def state_of(
         gained=gained,
         gain=counts,
         noise=levels.noise,
-        keep=kept_step(step, reward, levels, counts, is_broken=word == "broken") if is_score else None,
+        keep=keep if is_score else None,
         lost=None if loss is None or has_ended else (loss.best, loss.now),
     )
 
@@ -239,11 +242,8 @@ def rewards_end_early(step: FloatArray, end: float | None) -> bool:
     return bool(missed >= DEAD * (end - step[0]) and missed >= FEWEST_MISSED * np.median(np.diff(step)))
 
 
-def kept_step(step: FloatArray, reward: FloatArray, levels: Levels, gain: float, *, is_broken: bool) -> Kept:
-    """The step of the highest level, if it is better than the last by the gain, with P ≥ .95; else the last.
-
-    Of a broken run it is the highest in any case.
-    """
+def kept_step(step: FloatArray, reward: FloatArray, levels: Levels, gain: float) -> Kept:
+    """The step of the highest level, if it is better than the last by a gain, with P ≥ .95; else the last."""
     level = levels.level()[: levels.last + 1]
     best = int(np.argmax(level))
     p_better = 0.0
@@ -251,12 +251,34 @@ def kept_step(step: FloatArray, reward: FloatArray, levels: Levels, gain: float,
         p_better = 1.0 - float(levels.between(best, levels.last).below(np.zeros(1))[0])
     is_better = p_better >= BETTER and level[best] - level[-1] >= gain
     # The levels of equal values differ by rounding.
-    if best == levels.last or not np.ptp(reward) or not (is_better or is_broken):
+    if not is_better or not np.ptp(reward):
         return Kept(step=float(step[-1]), level=float(level[-1]), p_better=0.0, is_last=True)
-    # Of a block it is the evaluation nearest to its middle.
+    kept_at, height = _highest(step, reward, levels)
+    return Kept(step=kept_at, level=height, p_better=p_better, is_last=False)
+
+
+def _highest(step: FloatArray, reward: FloatArray, levels: Levels) -> tuple[float, float]:
+    """The evaluation nearest to the middle of the block of the highest level, and that level."""
+    level = levels.level()[: levels.last + 1]
+    best = int(np.argmax(level))
     nearest = int(np.argmin(np.abs(step - levels.blocks.step[best])))
-    highest = float(min(level[best], reward.max()))
-    return Kept(step=float(step[nearest]), level=highest, p_better=p_better, is_last=False)
+    return float(step[nearest]), float(min(level[best], reward.max()))
+
+
+def _kept_before(loss: Loss, step: FloatArray, reward: FloatArray, levels: Levels, *, is_share: bool) -> Kept:
+    """The step of the highest level before a loss, by the evaluations until then.
+
+    The level of all evaluations is drawn towards what is left. ``levels`` are those: they say with what probability it is better than the last.
+    """
+    step = step[: loss.first]
+    reward = reward[: loss.first]
+    best = int(np.argmax(reward))
+    kept_at = float(step[best])
+    height = float(reward[best])
+    if step.size >= FEWEST:
+        kept_at, height = _highest(step, reward, levels_of_reward(step, reward, is_share=is_share))
+    p_better = float(levels.at(levels.last).below(np.array([height]))[0])
+    return Kept(step=kept_at, level=height, p_better=p_better, is_last=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,7 +60,7 @@ def test_a_stop_only_where_it_is_among_the_options():
         assert watcher.lines[0].says == "broken"
         assert watcher.should_stop is stops
         assert said[-1].startswith("entropylaw: broken: lost since step 240 · step 312 · gsm8k ")
-        assert said[-1].endswith(" · keep step 224 (0.617)")
+        assert said[-1].endswith(" · keep step 232 (0.659)")
     with pytest.raises(UsageError, match="expected some of stop, broken, exploded"):
         entropylaw.Watcher(stop_on="always")
 
