@@ -268,7 +268,8 @@ def _highest(step: FloatArray, reward: FloatArray, levels: Levels) -> tuple[floa
 def _kept_before(loss: Loss, step: FloatArray, reward: FloatArray, levels: Levels, *, is_share: bool) -> Kept:
     """The step of the highest level before a loss, by the evaluations until then.
 
-    The level of all evaluations is drawn towards what is left. ``levels`` are those: they say with what probability it is better than the last.
+    The level of all evaluations is drawn towards what is left. ``levels`` are those: they say with what
+    probability it is better than the last.
     """
     step = step[: loss.first]
     reward = reward[: loss.first]
