@@ -110,16 +110,9 @@ def p_words(probability: float) -> str:
 
 def odds_words(odds: float) -> str:
     """Odds of one thing to another, to two digits: ``12 to 1``, ``1 to 3.5``."""
-    if odds < 1.0:
-        return f"1 to {_rounded_odds(1.0 / odds) if odds > 0 else _MOST_ODDS}"
-    return f"{_rounded_odds(odds)} to 1"
-
-
-def _rounded_odds(odds: float) -> str:
-    return _MOST_ODDS if odds >= 1e6 else f"{float(f'{odds:.2g}'):,.10g}"
-
-
-_MOST_ODDS = "over a million"
+    ratio = max(odds, 1.0 / max(odds, 1e-300))
+    text = "over a million" if ratio >= 1e6 else f"{float(f'{ratio:.2g}'):,.10g}"
+    return f"{text} to 1" if odds >= 1.0 else f"1 to {text}"
 
 
 def format_step(x: float | None) -> str:
@@ -142,19 +135,17 @@ def _decimals(size: float, digits: int) -> int:
 
 
 def _fixed(x: float | None, decimals: int, size: float) -> str:
-    """``x`` to so many decimals, with the exponent of ``size`` where that is very large or small."""
+    """``x`` to so many decimals, with the exponent of ``size`` where that is very large or small.
+
+    A rounded zero has no sign.
+    """
     if x is None or not math.isfinite(x):
         return MISSING
     if size == 0 or 1e-4 <= size < 1e6:
-        return _unsigned_zero(f"{round(x, decimals):.{max(decimals, 0)}f}")
+        return f"{round(x, decimals):z.{max(decimals, 0)}f}"
     exponent = math.floor(math.log10(size))
     mantissa = x / 10.0**exponent if abs(exponent) < 300 else float(f"{x:e}".partition("e")[0])
-    return _unsigned_zero(f"{mantissa:.{max(decimals + exponent, 0)}f}") + f"e{exponent}"
-
-
-def _unsigned_zero(text: str) -> str:
-    """No ``-0.00``: a rounded zero has no sign."""
-    return text.removeprefix("-") if not text.strip("-0.") else text
+    return f"{mantissa:z.{max(decimals + exponent, 0)}f}e{exponent}"
 
 
 def with_minus(text: str) -> str:
@@ -187,13 +178,10 @@ _FORMATS: Mapping[str, Callable[[float], str]] = {
 BARS = "▁▂▃▅▇"
 """A line of text as a picture of a series, from its least to its largest value."""
 
-TRACE = 12
-"""Most characters of such a line."""
-
 
 def sparkline(values: Sequence[float]) -> str:
-    """A series as a line of :data:`BARS`, each the mean of neighbouring values."""
-    width = min(TRACE, len(values))
+    """A series as a line of at most twelve :data:`BARS`, each the mean of neighbouring values."""
+    width = min(12, len(values))
     edges = [i * len(values) // width for i in range(width + 1)]
     means = [math.fsum(values[start:stop]) / (stop - start) for start, stop in pairwise(edges)]
     lowest = min(means)

@@ -121,10 +121,10 @@ def about_state(state: State, first_step: float) -> list[str]:
         return [f"the same at all evaluations since step {since}"]
     if state.word == "cannot tell":
         return [f"a change below {format_number(state.would_show, 2)} would not show"]
-    gained = f"{_signed(state.gained, state.gain)} since step {format_step(first_step)}"
+    gained = f"{signed(state.gained, state.gain)} since step {format_step(first_step)}"
     if state.word == "flat":
         return [f"within ±{state.gain:.3g} since step {since}", gained]
-    return [gained, f"{_signed(state.change, state.gain)} since step {since}"]
+    return [gained, f"{signed(state.change, state.gain)} since step {since}"]
 
 
 def since_words(state: State) -> str:
@@ -132,8 +132,8 @@ def since_words(state: State) -> str:
     return format_step(round(state.since) if state.since >= 100 else float(f"{state.since:.3g}"))
 
 
-def _signed(estimate: Estimate, gain: float) -> str:
-    """A change with its sign and its interval, to a tenth of the gain that counts."""
+def signed(estimate: Estimate, gain: float = 0.0) -> str:
+    """A change with its sign and its interval, to a tenth of the gain that counts, where that is given."""
     text = format_estimate(estimate, finest=gain / 10)
     sign = "" if estimate.value is None or estimate.value < 0 else "+"
     return f"{sign}{text.value} {text.interval}".rstrip()
@@ -201,7 +201,10 @@ def _law_answers(fit: Fit) -> list[Answer]:
     if law is None:
         return [answer("law", "none", *filter(None, [_no_law(fit.no_law)]), after=": ", topic=LAW)]
     about = [law.why.value] if law.why is not None else []
-    about += [*_by_divergence(fit), *_at_zero(fit, law)]
+    for finding in fit.findings:
+        if finding.code == DIVERGENCE and finding.values["explains_more"]:
+            about.append(f"{finding.values['best']} explains more")
+    about += _at_zero(fit, law)
     after = ": " if law.why is not None else "; "
     rows = [
         _coefficients(law),
@@ -225,14 +228,6 @@ def _no_law(lacking: Refusal | None) -> str:
     return NO_LAW.get(lacking.slug, lacking.message)
 
 
-def _by_divergence(fit: Fit) -> list[str]:
-    """That the divergence from the reference policy explains more of the reward than the law does."""
-    for finding in fit.findings:
-        if finding.code == DIVERGENCE and finding.values["explains_more"]:
-            return [f"{finding.values['best']} explains more"]
-    return []
-
-
 def _coefficients(law: LawFit) -> Answer:
     """The coefficients of the law, and how well it fits by least squares."""
     r_squared = f"R² {format_r_squared(law.r_squared)}"
@@ -250,13 +245,11 @@ def _at_zero(fit: Fit, law: LawFit) -> list[str]:
     """
     if law.ceiling.value is None:
         return []
-    value = format_interval(law.ceiling)
+    text = f"at H = 0: {format_interval(law.ceiling)}"
     now = None if fit.state is None else fit.state.now.value
     if now is None or law.ceiling.value > now:
-        return [f"at H = 0: {value}"]
-    if law.verdict is Verdict.fails:
-        return []
-    return [f"at H = 0: {value}, reached"]
+        return [text]
+    return [] if law.verdict is Verdict.fails else [f"{text}, reached"]
 
 
 def answer(

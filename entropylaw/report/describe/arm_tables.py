@@ -30,13 +30,8 @@ def decided(row: Difference) -> str:
     if row.decision is Decision.same:
         return f"same {within(row.margin)}"
     if row.rests_on_like_spreads:
-        return f"{row.decision.value} ({welch(row)})"
+        return f"{row.decision.value} (Welch's p = {p_text(row.p_welch)})"
     return row.decision.value
-
-
-def welch(row: Difference) -> str:
-    """``Welch's p = 0.07``, adjusted as the other."""
-    return f"Welch's p = {p_text(row.p_welch)}"
 
 
 def outside_band(result: ArmComparison, pair: Pair) -> Iterator[tuple[str, Estimate, Decision]]:
@@ -44,8 +39,9 @@ def outside_band(result: ArmComparison, pair: Pair) -> Iterator[tuple[str, Estim
     for decision, low, high, (value, *reach) in pair.band.outside if pair.band is not None else ():
         ends = list(dict.fromkeys(format_number(end, 2) for end in (low, high)))
         at = f"{'from' if len(ends) > 1 else 'at'} {' to '.join(ends)} {result.along.unit}".rstrip()
-        method = "simultaneous band"
-        largest = Estimate(value=value, low=reach[0], high=reach[1], level=result.level, method=method)
+        largest = Estimate(
+            value=value, low=reach[0], high=reach[1], level=result.level, method="simultaneous band"
+        )
         yield at, largest, decision
 
 
@@ -57,11 +53,6 @@ def within(margin: float | None) -> str:
 def p_text(p: float | None) -> str:
     """A p-value to two digits."""
     return MISSING if p is None else f"{p:.2g}"
-
-
-def excludes_0(estimate: Estimate) -> bool:
-    """Whether an interval is known and does not contain 0."""
-    return estimate.low is not None and estimate.high is not None and not estimate.low <= 0 <= estimate.high
 
 
 def words_of(result: ArmComparison, row: Difference) -> str:
@@ -107,11 +98,16 @@ def arms(results: Sequence[ArmComparison]) -> b.Table:
     return replace(of_rewards(heads, rows, results), ranked=True)
 
 
+def first_of(pair: Pair, *quantities: str) -> Difference | None:
+    """The difference in the first of some quantities that the comparison has."""
+    return next((row for name in quantities if (row := pair.find(name)) is not None), None)
+
+
 def _gap(pair: Pair | None, *quantities: str) -> Estimate | None:
     """The difference in the first of some quantities that the comparison has; None of the baseline itself."""
-    rows = [] if pair is None else [row for name in quantities if (row := pair.find(name)) is not None]
+    row = None if pair is None else first_of(pair, *quantities)
     # Why a number is not known is said below the table.
-    return replace(rows[0].estimate, note=None) if rows else None
+    return None if row is None else replace(row.estimate, note=None)
 
 
 def of_rewards(

@@ -28,6 +28,9 @@ MOST_NAMED = 3
 FEW = 3
 """Comparisons that are named in the answer, and whose findings have their numbers; more are counted."""
 
+AT_END = ("living_reward", "last_reward")
+"""The final reward: where runs failed or are left out, of the others."""
+
 DECIDED = (Decision.above, Decision.below, Decision.same)
 
 
@@ -113,8 +116,8 @@ def title(result: ArmComparison) -> str:
 
 def answer(result: ArmComparison) -> str:
     """What is decided, and how many runs failed: ``clip_cov ends 0.031 lower; 1 of 12 runs failed``."""
-    at_end = _outcome(_at_end(result), "ends", "end")
-    at_equal = _outcome(_at_equal(result), "is", "are")
+    at_end = _outcome(_compared_in(result, *AT_END), "ends", "end")
+    at_equal = _outcome(_compared_in(result, result.along.quantity), "is", "are")
     equal = f"at equal {result.along.column}"
     if at_end and len(result.pairs) == 1:
         # Its one arm is named already.
@@ -131,15 +134,9 @@ def answer(result: ArmComparison) -> str:
     return f"{reward}{'; '.join(parts)}"
 
 
-def _at_end(result: ArmComparison) -> list[Compared]:
-    """The final rewards of all comparisons: where runs failed or are left out, of the others."""
-    rows = ((pair, pair.find("living_reward") or pair.find("last_reward")) for pair in result.pairs)
-    return [Compared(result.name_of(pair), pair, row) for pair, row in rows if row is not None]
-
-
-def _at_equal(result: ArmComparison) -> list[Compared]:
-    """The rewards of all comparisons at equal values of the column."""
-    rows = ((pair, pair.find(result.along.quantity)) for pair in result.pairs)
+def _compared_in(result: ArmComparison, *quantities: str) -> list[Compared]:
+    """Every comparison in the first of some quantities that it has, if any."""
+    rows = ((pair, tables.first_of(pair, *quantities)) for pair in result.pairs)
     return [Compared(result.name_of(pair), pair, row) for pair, row in rows if row is not None]
 
 
@@ -199,10 +196,10 @@ def findings(result: ArmComparison) -> Iterator[str]:
 
 def _places(result: ArmComparison) -> Iterator[tuple[str, list[Compared]]]:
     """Where rewards are compared, and the comparisons there: at a step, and at equal values of the column."""
-    at_end = _at_end(result)
+    at_end = _compared_in(result, *AT_END)
     steps = sorted({one.pair.last_step for one in at_end if one.pair.last_step is not None})
     yield f"at step {format_step(steps[0])}" if len(steps) == 1 else "at the end", at_end
-    at_equal = _at_equal(result)
+    at_equal = _compared_in(result, result.along.quantity)
     place = f"at equal {result.along.column}"
     if len(at_equal) == 1 and at_equal[0].pair.common is not None:
         ends = dict.fromkeys(format_number(end, 2) for end in at_equal[0].pair.common)
@@ -221,9 +218,9 @@ def _further(result: ArmComparison, reward: str) -> Iterator[str]:
         if row is not None and row.decision is not Decision.undecided:
             often = "more" if row.decision is Decision.above else "less"
             yield f"{reward}fails {often} often: {result.name_of(pair)} ({_why(row)})"
-    rows_alike = [one for one in (*_at_end(result), *_at_equal(result)) if one.row.rests_on_like_spreads]
-    if rows_alike:
-        names = ", ".join(dict.fromkeys(one.name for one in rows_alike))
+    rows_alike = [*_compared_in(result, *AT_END), *_compared_in(result, result.along.quantity)]
+    names = ", ".join(dict.fromkeys(one.name for one in rows_alike if one.row.rests_on_like_spreads))
+    if names:
         yield f"{reward}decided only with the spreads of all arms, not by Welch's test: {names}"
 
 

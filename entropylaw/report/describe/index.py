@@ -9,28 +9,15 @@ from typing import Any
 from entropylaw.documents.summary import RunSummary
 from entropylaw.report import words
 from entropylaw.report.blocks import Column, RunsTable, Trace, columns, table_of
-from entropylaw.report.describe import run_table, runs
+from entropylaw.report.describe import runs
+from entropylaw.report.describe.run_table import ORDER, REFUSED, heads, state_of
 from entropylaw.report.numbers import (
     MISSING,
-    format_estimate,
     format_interval,
     format_number,
     format_r_squared,
     format_step,
 )
-from entropylaw.results import Estimate
-from entropylaw.results.state import WORDS
-
-BROKEN = "broken"
-"""The state of a run of which nothing is said but that."""
-
-REFUSED = "refused"
-"""What stands for the state of a run that could not be fitted."""
-
-NO_STATE = "no state"
-"""That of a run with too few evaluations for one."""
-
-ORDER = (*WORDS, NO_STATE, REFUSED)
 
 SHOWN = ("measured", "now", "forecast", "keep")
 """The columns of the table of runs that an index has, beside the curve, the state and the law."""
@@ -43,11 +30,6 @@ READING = (
 """How the rows are read."""
 
 
-def state_of(row: RunSummary) -> str:
-    """The state of a row; that it has none, or was refused."""
-    return row.state or NO_STATE if row.fitted else REFUSED
-
-
 def counts(rows: Sequence[RunSummary]) -> list[tuple[str, int]]:
     """Each state that some rows have, with their number, the broken first."""
     counted = Counter(map(state_of, rows))
@@ -58,12 +40,11 @@ def table(rows: Sequence[RunSummary], address: Callable[[str], str]) -> RunsTabl
     """The runs by state, in a state in the order given, with links to the ``address`` of each page."""
     ordered = sorted(rows, key=lambda row: ORDER.index(state_of(row)))
     fitted = [row for row in ordered if row.fitted]
-    known = run_table.heads(fitted, Column("run"))
-    heads = [head for head in known if head.key in SHOWN]
-    numbers = table_of(heads, ordered).rows
+    shown = [head for head in heads(fitted, Column("run")) if head.key in SHOWN]
+    numbers = table_of(shown, ordered).rows
     cells = [_cells(row, values) for row, values in zip(ordered, numbers, strict=True)]
     return RunsTable(
-        [*columns("run", "curve", "state"), *heads, Column("law", "law")],
+        [*columns("run", "curve", "state"), *shown, Column("law", "law")],
         cells,
         states=[state_of(row) for row in ordered],
         about=[_about(row) for row in ordered],
@@ -76,7 +57,7 @@ def _cells(row: RunSummary, values: Sequence[Any]) -> list[Any]:
     state = state_of(row)
     if state == REFUSED:
         return [row.shown, None, state, *[None] * len(values), row.headline]
-    if state == BROKEN:
+    if state == "broken":
         return [row.shown, _trace(row), state, *[None] * (len(values) + 1)]
     known = [MISSING if value is None else value for value in values]
     return [row.shown, _trace(row), state, *known, "no law" if row.law == "none" else row.law]
@@ -86,12 +67,11 @@ def _trace(row: RunSummary) -> Trace:
     """The line of the reward with the forecast, or from where on it is lost."""
     assert row.series is not None
     steps = row.series.step
-    trace = Trace(steps, row.series.reward)
-    if row.state == BROKEN:
+    if row.state == "broken":
         return Trace(steps, row.series.reward, lost_since=row.since)
     ahead = row.forecast
     if ahead is None or ahead.value is None or row.now is None or row.forecast_step is None:
-        return trace
+        return Trace(steps, row.series.reward)
     now = float(row.now)
     low = ahead.value if ahead.low is None else ahead.low
     high = ahead.value if ahead.high is None else ahead.high
@@ -103,12 +83,12 @@ def _about(row: RunSummary) -> str:
     """The numbers of a run, for the pointer."""
     if not row.fitted:
         return row.headline
-    if row.state == BROKEN:
+    if row.state == "broken":
         return f"broken since step {format_step(row.since)}"
     first, last = format_step(row.first_step), format_step(row.last_step)
     parts = [f"{row.evaluations} evaluations of steps {first}–{last}"]
     if row.gained is not None:
-        parts.append(f"{_signed(row.gained)} since the start")
+        parts.append(f"{words.signed(row.gained)} since the start")
     if row.p_gain is not None and row.gain is not None:
         parts.append(f"a gain of {row.gain:.3g} or more {words.in_such_runs(row.p_gain)}")
     if row.keep_level is not None:
@@ -120,10 +100,3 @@ def _about(row: RunSummary) -> str:
     if row.ceiling is not None and row.ceiling.value is not None:
         parts.append(f"at H = 0 {format_interval(row.ceiling)}")
     return "; ".join(parts)
-
-
-def _signed(estimate: Estimate) -> str:
-    """A change with its sign and its interval."""
-    text = format_estimate(estimate)
-    sign = "+" if (estimate.value or 0.0) >= 0 else ""
-    return f"{sign}{text.value} {text.interval}".rstrip()

@@ -6,7 +6,7 @@ of several of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import get_args, get_type_hints
 
 from entropylaw.documents.summary import RunRow, RunSummary
@@ -15,6 +15,7 @@ from entropylaw.report.blocks import Column, Table, columns, table_of
 from entropylaw.report.numbers import cell_text
 from entropylaw.results import Estimate
 from entropylaw.results.result import replace
+from entropylaw.results.state import WORDS
 from entropylaw.units import UNIT_WORDS
 
 NAME = Column("run", "run", accessor=lambda row: row.name)
@@ -24,17 +25,25 @@ _SHORT_UNITS = {"rate": "rate", "percent": "%", "raw": "own unit"}
 """Unit of a reward → in a cell of a table."""
 
 
-def _columns_of_data() -> Iterator[Column]:
-    """The columns of a CSV."""
-    for name, kind in get_type_hints(RunRow).items():
-        if name == "run":
-            yield NAME
-        else:
-            yield from columns(name, estimate=Estimate in get_args(kind))
-
-
-COLUMNS = tuple(_columns_of_data())
+COLUMNS = tuple(
+    NAME if name == "run" else columns(name, estimate=Estimate in get_args(kind))[0]
+    for name, kind in get_type_hints(RunRow).items()
+)
 """Those of a CSV, in its order."""
+
+NO_STATE = "no state"
+"""In place of the state of a run with too few evaluations for one."""
+
+REFUSED = "refused"
+"""That of a run that could not be fitted."""
+
+ORDER = (*WORDS, NO_STATE, REFUSED)
+"""States in the order in which runs are listed: broken, falling, cannot tell, rising, flat."""
+
+
+def state_of(row: RunSummary) -> str:
+    """The state of a row; that it has none, or was refused."""
+    return row.state or NO_STATE if row.fitted else REFUSED
 
 
 def overview(rows: Sequence[RunSummary], head: Column) -> Table:
@@ -54,10 +63,23 @@ def heads(rows: Sequence[RunSummary], head: Column) -> list[Column]:
     if head.key == "label" and len(units) > 1:
         columns.append(Column("measured", "unit", _unit_words))
     elif head.key != "label" and len(rewards) > 1:
-        columns.append(Column("measured", "reward", _reward_and_unit))
+        columns.append(
+            Column(
+                "measured",
+                "reward",
+                lambda row: f"{one_line(row.reward_column or 'not known')}, {_unit_words(row)}",
+            )
+        )
     elif units == {"percent"}:
         percent = ", %"
-    columns.append(Column("trace", "so far", _trace, unit="trace"))
+    columns.append(
+        Column(
+            "trace",
+            "so far",
+            lambda row: None if row.series is None else row.series.reward,
+            unit="trace",
+        )
+    )
     columns.append(Column("now", f"now{percent}", lambda row: None if row.now is None else row.now.value))
     forecast = "forecast"
     steps = {row.forecast_step for row in rows if row.forecast_step is not None}
@@ -68,7 +90,7 @@ def heads(rows: Sequence[RunSummary], head: Column) -> list[Column]:
     return [
         *columns,
         Column("forecast", f"{forecast}{percent}"),
-        Column("state", "state", _state, kept=True),
+        Column("state", "state", state_of, kept=True),
         Column("keep", "keep", _keep),
         Column("law", "law", _law),
     ]
@@ -95,25 +117,8 @@ def reward_words(rows: Sequence[RunSummary]) -> str:
 
 
 def _unit_words(row: RunSummary) -> str:
-    """The unit of the reward."""
+    """The unit of the reward in a cell."""
     return _SHORT_UNITS.get(row.unit or "", "unit not known")
-
-
-def _reward_and_unit(row: RunSummary) -> str:
-    """The column of the reward, with its unit."""
-    return f"{one_line(row.reward_column or 'not known')}, {_unit_words(row)}"
-
-
-def _trace(row: RunSummary) -> tuple[float, ...] | None:
-    """The reward over the steps."""
-    return None if row.series is None else row.series.reward
-
-
-def _state(row: RunSummary) -> str:
-    """The word about the run."""
-    if not row.fitted:
-        return "refused"
-    return row.state or "no state"
 
 
 def _keep(row: RunSummary) -> str | None:

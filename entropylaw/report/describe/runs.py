@@ -19,12 +19,11 @@ from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.blocks import DATA, Column
 from entropylaw.report.describe import law, phases
-from entropylaw.report.describe.run_table import COLUMNS, overview, reward_words
+from entropylaw.report.describe.run_table import COLUMNS, ORDER, REFUSED, overview, reward_words, state_of
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import format_percent
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
-from entropylaw.results.state import WORDS
 from entropylaw.units import UNIT_WORDS
 
 MOST_POINTS = 40
@@ -106,7 +105,7 @@ def document_head(
     planned: float | None = None,
     name: Callable[[RunSummary], str] = lambda row: row.name,
 ) -> list[b.Block]:
-    """About all runs, called by ``name``, in the order of :func:`urgency`; the refused last.
+    """About all runs, called by ``name``, in the order of their states; the refused last.
 
     The end of the training may be ``planned``.
     """
@@ -114,17 +113,15 @@ def document_head(
     if len(rows) < 2:
         return blocks
     few = len(rows) <= FEW and not any(row.label for row in rows)
-    fitted = sorted((row for row in rows if row.fitted), key=urgency)
+    fitted = sorted((row for row in rows if row.fitted), key=lambda row: ORDER.index(state_of(row)))
     refused = [row for row in rows if not row.fitted]
     head = Column("run", "run", accessor=name)
-    for group, title, table in (
-        (fitted, "", overview(fitted, head)),
-        (refused, "could not be fitted:", b.table_of([head, Column("headline", "reason")], refused, words=2)),
-    ):
-        if group and title:
-            blocks.append(b.paragraphs(f"{counted_rows(group)} {title}", detail=few))
-        if group:
-            blocks.append(replace(table, detail=few, overview=not few))
+    if fitted:
+        blocks.append(replace(overview(fitted, head), detail=few, overview=not few))
+    if refused:
+        blocks.append(b.paragraphs(f"{counted_rows(refused)} could not be fitted:", detail=few))
+        reasons = b.table_of([head, Column("headline", "reason")], refused, words=2)
+        blocks.append(replace(reasons, detail=few, overview=not few))
     total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}.")
     notes = [b.Note("reward", reward_words(rows)), *words.stop_notes(rows, name, planned)]
     stopped = b.Notes(notes, detail=few)
@@ -135,21 +132,16 @@ FEW = 3
 """Most runs that a terminal describes one by one."""
 
 
-def urgency(row: RunSummary) -> int:
-    """The order of runs by state: broken, falling, cannot tell, rising, flat, and no state."""
-    return [*WORDS, None].index(row.state)  # type: ignore[arg-type]
-
-
 def totals(rows: Sequence[RunSummary]) -> str:
     """The number of runs, or of their rewards, by state; where not broken also by the law."""
-    states = Counter(row.state or "no state" for row in rows if row.fitted)
-    counts = [f"{states[word]} {word}" for word in (*WORDS, "no state") if states[word]]
+    states = Counter(map(state_of, rows))
+    refused = states.pop(REFUSED, 0)
+    counts = [f"{states[word]} {word}" for word in ORDER if states[word]]
     laws = Counter(row.law for row in rows if row.fitted and row.state != "broken")
     of_law = ", ".join(f"{word} in {laws[word]}" for word in ("holds", "fails", "undecided") if laws[word])
     text = f"{counted_rows(rows)}: {', '.join(counts)}" if counts else counted_rows(rows)
     if of_law:
         text += f". The law {of_law.replace('undecided in', 'is undecided in')}"
-    refused = len(rows) - sum(states.values())
     if refused:
         text += f"; {refused} could not be fitted"
     return f"{text}."
@@ -202,10 +194,11 @@ def _read(run: Entry[Fit]) -> list[b.Block]:
         label = "forecast only" if _is_ahead(run, reason) else "dropped"
         notes.append(b.Note(label, f"{reason} ({number})"))
     notes += b.labelled("note", run.notes)
-    if run.result is None:
-        return [b.Heading("Read and dropped", name="read"), b.Notes(notes)]
-    notes += law.findings(run.result, b.READING)
-    return [b.Heading("Read and dropped", name="read", topic=b.READING), b.Notes(notes)]
+    topic = ""
+    if run.result is not None:
+        topic = b.READING
+        notes += law.findings(run.result, b.READING)
+    return [b.Heading("Read and dropped", name="read", topic=topic), b.Notes(notes)]
 
 
 def _dropped(run: Entry[Fit]) -> list[tuple[str, int]]:
