@@ -21,9 +21,8 @@ STEPS = (
 
 def describe(result: Forecast) -> list[b.Block]:
     """A forecast without the fit that it is of."""
-    now = format_number(result.now)
-    head = b.Heading(result.run, 2, f"forecast from step {format_step(result.last_step)}, level {now}")
-    return [head, *with_law(result)]
+    about = f"forecast from step {format_step(result.last_step)}, level {format_number(result.now)}"
+    return [b.Heading(result.run, 2, about), *with_law(result)]
 
 
 def with_law(ahead: Forecast) -> list[b.Block]:
@@ -65,9 +64,8 @@ def sections(ahead: Forecast, *, by_the_law: bool = False) -> list[b.Block]:
     if ahead.entropies:
         columns += STEPS[3:] if by_the_law else STEPS[3:4]
     rows = [row[: len(columns)] for row in table(ahead).rows]
-    notes: list[b.Note] = []
     ever = f"{words.in_such_runs(ahead.p_ever)}, the level is that high at some step until then"
-    notes.append(b.Note("ever", ever))
+    notes = [b.Note("ever", ever)]
     if ahead.spent is not None:
         spent = f"95 % of exp(H) − 1 is spent by step {words.step_words(ahead.spent)}"
         if ahead.spent.value is None:

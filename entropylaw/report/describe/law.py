@@ -57,11 +57,10 @@ def describe(result: Fit) -> list[b.Block]:
     rewards = list(getattr(result, "rewards", ()))
     if len(rewards) > 1:
         series = f"{rewards[0]} · {series}; also in .rewards: {listing(rewards[1:], 3)}"
-    read = findings(result, b.READING)
-    blocks = sections(result, result, b.Heading(result.run, 2, series))
-    if read:
-        blocks += [b.Heading("Read and dropped", name="read", topic=b.READING), b.Notes(read)]
-    return blocks
+    read: list[b.Block] = []
+    if notes := findings(result, b.READING):
+        read = [b.Heading("Read and dropped", name="read", topic=b.READING), b.Notes(notes)]
+    return sections(result, result, b.Heading(result.run, 2, series), further=read)
 
 
 def table(result: Fit) -> b.Table:
@@ -195,35 +194,32 @@ def _numbers(fit: Fit, law: LawFit) -> list[b.Fact]:
             of_ceiling += f", at most {law.max_reward:g}"
         facts.append(b.Fact("reward at H = 0", law.ceiling, of_ceiling))
     if fit.drop_per_100_steps is not None:
-        about_drop = "nats of entropy, over the last third"
-        facts.append(b.Fact("drop per 100 steps", fit.drop_per_100_steps, about_drop))
+        facts.append(
+            b.Fact("drop per 100 steps", fit.drop_per_100_steps, "nats of entropy, over the last third")
+        )
     facts.append(b.Fact("R²", format_r_squared(law.r_squared), "least squares, entropy as logged"))
-    facts += _of_residuals(law)
-    if law.entropy_noise is not None:
-        facts.append(b.Fact("noise of the entropy", law.entropy_noise, "nats, removed by smoothing"))
-    tests = law.tests
-    falls = "probability that reward falls as entropy rises"
-    return [
-        *facts,
-        b.Fact("curves in H to the step", odds_words(tests.odds_entropy), f"odds; {tests.more}"),
-        b.Fact("the law to the step", odds_words(tests.odds_law), "odds"),
-        b.Fact("the law to a line in H", odds_words(tests.odds_line), "odds"),
-        b.Fact("direction", tests.p_direction, falls, "probability"),
-    ]
-
-
-def _of_residuals(law: LawFit) -> list[b.Fact]:
-    """The residuals, and their memory."""
     residuals = law.residuals
     memory = "probability"
     if law.n < FEWEST_FOR_MEMORY:
         memory += f"; not known below {FEWEST_FOR_MEMORY} evaluations"
-    return [
+    facts += [
         b.Fact("effective sample size", f"{residuals.effective_n:.1f}", f"of {counted(law.n, 'evaluation')}"),
         b.Fact("residual sd", residuals.sd),
         b.Fact("residual lag-1 correlation", residuals.lag1),
         b.Fact("slow drift", residuals.drift_share, "of the residual variance", "%"),
         b.Fact("long memory", residuals.long_memory, memory, "probability"),
+    ]
+    if law.entropy_noise is not None:
+        facts.append(b.Fact("noise of the entropy", law.entropy_noise, "nats, removed by smoothing"))
+    tests = law.tests
+    return [
+        *facts,
+        b.Fact("curves in H to the step", odds_words(tests.odds_entropy), f"odds; {tests.more}"),
+        b.Fact("the law to the step", odds_words(tests.odds_law), "odds"),
+        b.Fact("the law to a line in H", odds_words(tests.odds_line), "odds"),
+        b.Fact(
+            "direction", tests.p_direction, "probability that reward falls as entropy rises", "probability"
+        ),
     ]
 
 
@@ -232,11 +228,8 @@ def _kept_word(law: LawFit) -> str:
     kept = law.kept_word
     if kept is None:
         return "The run is too short to say what its first two thirds say of the last one."
-    first = counted(kept.fitted, "evaluation")
-    of_law = format_number(kept.law, 2)
-    of_curve = format_number(kept.curve, 2)
-    of_level = format_number(kept.level, 2)
     return (
-        f"Fitted to the first {first}, the law would have missed by {of_law}, the averaged curve by "
-        f"{of_curve}; the level by {of_level}."
+        f"Fitted to the first {counted(kept.fitted, 'evaluation')}, the law would have missed by "
+        f"{format_number(kept.law, 2)}, the averaged curve by {format_number(kept.curve, 2)}; the level by "
+        f"{format_number(kept.level, 2)}."
     )

@@ -116,8 +116,8 @@ def _read(run: Entry[PhaseFit]) -> list[b.Note]:
     counts = sorted(run.dropped.items(), key=lambda item: (-item[1], item[0]))
     reasons = [f"{reason} ({number})" for reason, number in counts if number]
     brief = reasons[:3]
-    if len(reasons) > len(brief):
-        brief = [*brief, f"{len(reasons) - len(brief)} more in the JSON"]
+    if len(reasons) > 3:
+        brief.append(f"{len(reasons) - 3} more in the JSON")
     return [
         b.Note("file", run.path, ""),
         b.Note("read", ", ".join(used) or "no column"),
@@ -178,14 +178,14 @@ def word(curve: CurvePhases) -> str:
 
 def _path(curve: CurvePhases, end: float) -> str:
     """``0.80 → 0.24 at 300 → 0.485 [0.472, 0.498]``: the start, the lowest level and its step, and now."""
-    parts = [format_number(float(curve.fitted[0]), 2)]
+    text = f"{format_number(float(curve.fitted[0]), 2)} → "
     if curve.rises:
-        parts.append(f"{format_number(curve.lowest, 2)} at {format_step(curve.lowest_step)}")
-    now = value_and_interval(curve.last)
+        text += f"{format_number(curve.lowest, 2)} at {format_step(curve.lowest_step)} → "
+    text += value_and_interval(curve.last)
     # A curve may end before the others.
     if end - curve.last_step > float(curve.step[-1] - curve.step[-2]):
-        now += f" at {format_step(curve.last_step)}"
-    return " → ".join([*parts, now])
+        text += f" at {format_step(curve.last_step)}"
+    return text
 
 
 def _rise(curve: CurvePhases) -> str:
@@ -282,8 +282,8 @@ def _across(across: PhasesAcross) -> list[b.Block]:
     eye = "HICRA reports, by eye, that the semantic entropy of strategic n-grams rises in 3 of 8 models"
     rows: list[b.Row] = []
     for summary in across.each:
-        of_curves: b.Row = {curve.name: curve.verdict for curve in summary.curves}
-        rows.append({"run": summary.run, "verdict": summary.verdict} | of_curves)
+        row: b.Row = {curve.name: curve.verdict for curve in summary.curves}
+        rows.append(row | {"run": summary.run, "verdict": summary.verdict})
     heads = [b.Column("run", "run"), b.Column("verdict", "order")]
     heads += [b.Column(curve.name, CURVES[curve.name]) for curve in across.curves]
     return [

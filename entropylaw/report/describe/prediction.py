@@ -48,16 +48,21 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     no_score = (finding.sentence for finding in result.findings if finding.code == NO_SCORE)
     # The line below the name is that of the state: it is how a text of this program is recognised.
     about = [b.Note("state", state), b.Note("law", law), b.Note("reward", measured)]
-    verdict = b.Notes([*about, *b.labelled("note", no_score)])
-    blocks: list[b.Block] = [b.Heading(entry.name, 2, entry.path), verdict]
+    about += b.labelled("note", no_score)
+    blocks: list[b.Block] = [b.Heading(entry.name, 2, entry.path), b.Notes(about)]
     if result.predictions:
         level = format_percent(result.predictions[0].mean.level)
         labels = ("entropy", "reward", f"{level} prediction interval", "extrapolated")
-        rows = []
-        for point in result.predictions:
-            # Both intervals have the same centre.
-            observation = format_estimate(point.observation).interval
-            rows.append((f"{point.entropy:.4g}", point.mean, observation, point.extrapolated))
+        # Both intervals have the same centre.
+        rows = [
+            (
+                f"{point.entropy:.4g}",
+                point.mean,
+                format_estimate(point.observation).interval,
+                point.extrapolated,
+            )
+            for point in result.predictions
+        ]
         blocks.append(b.Table(b.columns(*labels), rows))
     notes = [
         b.Note(f"reward {target.reward:g}{percent}", _entropy_set_words(target))
@@ -81,10 +86,10 @@ def _entropy_set_words(target: EntropySet) -> str:
         f"[{format_number(low)}, {'no upper end)' if high is None else format_number(high) + ']'}"
         for low, high in target.intervals
     )
-    touches = bool(target.intervals) and target.intervals[0][0] == 0.0
-    floor = "; the set includes 0, the lowest entropy" if touches else ""
-    note = f"; {target.note}" if target.note else ""
-    return f"{value}, {format_percent(target.level)} set {sets or 'empty'}{floor}{note}"
+    text = f"{value}, {format_percent(target.level)} set {sets or 'empty'}"
+    if target.intervals and target.intervals[0][0] == 0.0:
+        text += "; the set includes 0, the lowest entropy"
+    return f"{text}; {target.note}" if target.note else text
 
 
 def _prediction_rows(entry: Entry[RunPrediction]) -> Iterator[b.Row]:
@@ -92,14 +97,15 @@ def _prediction_rows(entry: Entry[RunPrediction]) -> Iterator[b.Row]:
     run = entry.result
     if run is None:
         return
+    base: b.Row = {"run": entry.name, "path": entry.path}
+    if (rewarded := entry.columns.get("reward")) is not None:
+        base |= {"reward_column": rewarded.column, "unit": rewarded.unit or None}
 
     def row(question: str, target: float, answer: Estimate | EntropySet, **observed: b.Cell) -> b.Row:
         names = ("value", "low", "high", "level", "method", "note")
         numbers = {name: getattr(answer, name, None) for name in names}
-        cells: b.Row = {"run": entry.name, "path": entry.path, "question": question, "target": target}
-        if (rewarded := entry.columns.get("reward")) is not None:
-            cells |= {"reward_column": rewarded.column, "unit": rewarded.unit or None}
-        return {**cells, **numbers, **observed}
+        cells: b.Row = {"question": question, "target": target}
+        return base | cells | numbers | observed
 
     for prediction in run.predictions:
         observed: b.Row = {
