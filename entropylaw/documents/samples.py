@@ -124,10 +124,6 @@ class PairedSamples(Struct, frozen=True, kw_only=True):
     unsolved: Unsolved
     first_loss: int | None = None
 
-    def certain(self, word: str) -> tuple[int, ...]:
-        """The numbers of samples with a certain ``gain`` or ``loss``, or that are ``unclear``."""
-        return tuple(row.k for row in self.at_k if row.word == word)
-
     def fate(self, name: str) -> Fate:
         """The problems of a fate."""
         return next(fate for fate in self.fates if fate.fate == name)

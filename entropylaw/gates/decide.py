@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from entropylaw.documents.document import GateCase
@@ -151,10 +150,16 @@ def _with_value(case: GateCase, value: Value | None) -> GateCase:
         return replace(case, word=value)
     if isinstance(value, float):
         return replace(case, value=value)
-    if not isinstance(value, Estimate):
-        return case
-    case = replace(case, value=value.value, low=value.low, high=value.high)
-    return replace(case, level=value.level, method=value.method)
+    if isinstance(value, Estimate):
+        return replace(
+            case,
+            value=value.value,
+            low=value.low,
+            high=value.high,
+            level=value.level,
+            method=value.method,
+        )
+    return case
 
 
 def _check_arms(gates: Sequence[Gate], runs: Sequence[RunEntries]) -> None:
@@ -182,7 +187,10 @@ def _decide_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, str]:
         document = "a comparison has arms" if "comparison" in run.entries else "this document has samples"
         return "unknown", f"{name} is a gate on a run, and {document}"
     if quantity.reads == ("phases",):
-        return _decide_phase_flag(quantity, run)
+        value = value_of(quantity, run)
+        if not isinstance(value, float):
+            return "unknown", getattr(value, "reason", f"{WRITTEN_BY['phases']} writes {name}")
+        return ("tripped", quantity.meaning) if value else ("passed", f"not so: {quantity.meaning}")
     if name == "refused":
         if refusal is None:
             return "passed", "the run was not refused"
@@ -191,17 +199,6 @@ def _decide_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, str]:
         reason = getattr(refusal, "message", "none of the given documents contains a fit of this run")
         return "unknown", f"whether the law holds is not known: {reason}"
     return _decide_verdict(name, run.judged)
-
-
-def _decide_phase_flag(quantity: Quantity, run: RunEntries) -> tuple[Outcome, str]:
-    """The outcome of a gate on phases without a number, such as ``entropy_exploded``, and its sentence."""
-    value = value_of(quantity, run)
-    if not isinstance(value, float):
-        written = f"{WRITTEN_BY[quantity.reads[0]]} writes {quantity.name}"
-        return "unknown", getattr(value, "reason", written)
-    if value:
-        return "tripped", quantity.meaning
-    return "passed", f"not so: {quantity.meaning}"
 
 
 def _decide_verdict(name: str, judged: Fit | RunPrediction) -> tuple[Outcome, str]:
@@ -238,15 +235,6 @@ def _compared_value(
     return _regression(value, baselines[gate.baseline], measured, run, rules, alone=alone)
 
 
-def _decide_word(gate: Gate, value: str) -> tuple[Outcome, str]:
-    """The outcome of a gate that compares a word, and its sentence."""
-    holds = (value == gate.word) is (gate.operator == "==")
-    outcome, _ = _BY_PART[holds, holds]
-    if value in gate.quantity.words:
-        return outcome, f"{gate.quantity.name} is {value!r}"
-    return outcome, gate.quantity.otherwise
-
-
 def _decide_value(
     gate: Gate, value: Value, limit: Limit | Unknown | None, run: RunEntries, rules: Rules
 ) -> tuple[Outcome, str]:
@@ -256,7 +244,10 @@ def _decide_value(
     if isinstance(limit, Unknown):
         return "unknown", limit.reason
     if isinstance(value, str):
-        return _decide_word(gate, value)
+        holds = (value == gate.word) is (gate.operator == "==")
+        known = value in gate.quantity.words
+        sentence = f"{gate.quantity.name} is {value!r}" if known else gate.quantity.otherwise
+        return _BY_PART[holds, holds][0], sentence
     return _decide_number(gate, value, limit, run, rules)  # type: ignore[arg-type]
 
 
@@ -264,7 +255,6 @@ def _decide_number(
     gate: Gate, value: Estimate | float, limit: Limit, run: RunEntries, rules: Rules
 ) -> tuple[Outcome, str]:
     """The outcome of a gate that compares a number with its ``limit``, and its sentence."""
-    assert gate.operator is not None
     if isinstance(value, Estimate) and not rules.point:
         return _decide_interval(gate, value, limit, run)
     number = value.value if isinstance(value, Estimate) else value
@@ -281,7 +271,6 @@ def _decide_number(
 
 def _decide_interval(gate: Gate, estimate: Estimate, limit: Limit, run: RunEntries) -> tuple[Outcome, str]:
     """Compare all of the interval, none of it, or a part; an open end may have any value."""
-    assert gate.operator is not None
     if estimate.low is None and estimate.high is None:
         return "unknown", ": ".join(filter(None, (f"{gate.quantity.name} has no interval", estimate.note)))
     low = -math.inf if estimate.low is None else estimate.low
@@ -331,14 +320,10 @@ def consistent_decimals(numbers: Sequence[float | None], limit: Limit) -> list[s
 
 
 def _text(x: Decimal, decimals: int) -> str:
-    """Fixed decimals; in full, with an exponent, where that would be long or the number is huge."""
+    """Fixed decimals, with no minus before a zero; in full where that would be long or the number is huge."""
     if decimals > _MOST_DECIMALS or x.adjusted() > _MOST_DECIMALS:
         return str(x)
-    text = f"{x:.{decimals}f}"
-    if not text.strip("-0."):
-        # No minus before a zero.
-        return text.removeprefix("-")
-    return text
+    return f"{x:z.{decimals}f}"
 
 
 def _regression(
@@ -398,6 +383,7 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[RunEntries]]:
     A report is named by its folder or by its index, report.json. Each document is read once; one that cannot
     be read is a refused run.
     """
+    kinds = ("fit", "report")
     loaded: dict[str, list[RunEntries]] = {}
     for path in dict.fromkeys(gate.baseline for gate in gates if gate.baseline is not None):
         named = f"{path.rstrip('/')}/{INDEX}" if is_folder(path) else path
@@ -405,19 +391,14 @@ def load_baselines(gates: Sequence[Gate]) -> dict[str, list[RunEntries]]:
         try:
             pages = whole_pages(index) if index is not None and index.data else []
             names = [str(page) for page in pages] or [named]
-            loaded[path] = list(chain.from_iterable(map(_baseline_runs, names)))
+            loaded[path] = []
+            for name in names:
+                note_input(name)
+                document = as_document(load_json(name, kinds), kinds, f"the baseline {shown_path(name)}")
+                loaded[path] += entries_of(document, shown_path(name))
         except InputError as error:
             loaded[path] = [unread(shown_path(path), error)]
     return loaded
-
-
-def _baseline_runs(path: str) -> list[RunEntries]:
-    """The runs of one document."""
-    note_input(path)
-    name = shown_path(path)
-    kinds = ("fit", "report")
-    document = as_document(load_json(path, kinds), kinds, f"the baseline {name}")
-    return entries_of(document, name)
 
 
 def relative_decrease(now: Estimate, before: Estimate, measured: str) -> Value:

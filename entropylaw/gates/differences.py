@@ -51,11 +51,6 @@ def _missing_run(document: ComparisonDocument, arm: str, baseline: str) -> str:
     return ""
 
 
-def _negated(number: float | None) -> float | None:
-    """A number with the other sign; None for an open end."""
-    return None if number is None else -number
-
-
 def difference(arm: str, baseline: str, name: str) -> Quantity:
     """A quantity of :func:`differences` for two arms."""
     arms_compared = f"{arm} against {baseline}"
@@ -78,11 +73,7 @@ def difference(arm: str, baseline: str, name: str) -> Quantity:
         if straight is not None:
             return estimate
         # In the other direction the low end is the high one.
-        return replace(
-            estimate,
-            value=-estimate.value,
-            low=_negated(estimate.high),
-            high=_negated(estimate.low),
-        )
+        low, high = (None if end is None else -end for end in (estimate.high, estimate.low))
+        return replace(estimate, value=-estimate.value, low=low, high=high)
 
     return replace(differences()[name], name=f"{DIFFERENCE}({arm}, {baseline}).{name}", accessor=read)

@@ -55,7 +55,7 @@ class Gate:
     """A parsed gate: the expression as given, and the quantity that it compares.
 
     ``reward`` is a shell pattern of the rewards that it is for, by label or column; without one all are.
-    ``operator`` is one of ``< <= > >= == !=``, None for a flag. The quantity is compared with a ``word``, or
+    ``operator`` is one of ``< <= > >= == !=``, empty for a flag. The quantity is compared with a ``word``, or
     with the number ``limit``, as written ``limit_text``; a percentage is a share. The limit of a reward is in
     the unit of a column, which :func:`~entropylaw.gates.limits.limit_of` knows. A regression is of the
     quantity ``measured``, against the document ``baseline``; a difference is between two ``arms``.
@@ -63,7 +63,7 @@ class Gate:
 
     text: str
     quantity: Quantity
-    operator: str | None = None
+    operator: str = ""
     limit: float | None = None
     limit_text: str = ""
     word: str | None = None
@@ -232,7 +232,6 @@ class _Reader:
         unit = gate.quantity.unit
         limit = gate.limit
         assert limit is not None
-        assert gate.operator is not None
         when = never_or_always(gate.operator, limit, unit.low, unit.high, whole=unit.whole)
         if not when:
             return

@@ -54,16 +54,21 @@ def limit_of(gate: Gate, run: RunEntries) -> Limit | Unknown | None:
     if gate.limit is None:
         return None
     unit = gate.quantity.unit
-    limit = _limit_of_share(gate)
+    limit = Limit(number=gate.limit, text=gate.limit_text, unit=unit.name)
     reward_unit, largest = _unit_of(run)
     if unit.name == "reward":
         try:
-            limit = _limit_of_reward(gate, reward_unit, run.column)
+            number = limit_in(reward_unit, gate.limit_text, run.column)
         except InputError as error:
             return Unknown(reason=f"{error.message}: {error.hint}")
+        limit = replace(limit, number=number, unit=reward_unit, column=run.column, of_reward=True)
+    if limit.of_reward and reward_unit == "percent":
+        limit = replace(limit, text=gate.limit_text.removesuffix("%") + "%", suffix="%")
+    elif gate.percent:
+        limit = replace(limit, shift=2, suffix="%")
     if unit.of_reward:
         low, high = unit.range_in(reward_unit, largest)
-        if when := never_or_always(gate.operator or "", limit.number, low, high):
+        if when := never_or_always(gate.operator, limit.number, low, high):
             name = shown(run.column) if run.column else "the reward"
             return Unknown(reason=f"the gate {when} trips: {name} {_range_of(gate, reward_unit, low, high)}")
     return limit
@@ -80,27 +85,6 @@ def _unit_of(run: RunEntries) -> tuple[str, float | None]:
     if largest is None:
         largest = LARGEST.get(unit)
     return unit, None if largest == NO_LARGEST else largest
-
-
-def _limit_of_share(gate: Gate) -> Limit:
-    """The limit of a gate on a number that is no reward; with % it is a share, and shown as a percentage."""
-    assert gate.limit is not None
-    unit = gate.quantity.unit.name
-    if gate.percent:
-        return Limit(number=gate.limit, text=gate.limit_text, shift=2, suffix="%", unit=unit)
-    return Limit(number=gate.limit, text=gate.limit_text, unit=unit)
-
-
-def _limit_of_reward(gate: Gate, unit: str, column: str) -> Limit:
-    """The limit of a gate on a reward, in the unit of its column.
-
-    Raises InputError: as :func:`~entropylaw.results.columns.limit_in`.
-    """
-    number = limit_in(unit, gate.limit_text, column)
-    limit = Limit(number=number, text=gate.limit_text, unit=unit, column=column, of_reward=True)
-    if unit == "percent":
-        return replace(limit, text=gate.limit_text.removesuffix("%") + "%", suffix="%")
-    return replace(limit, shift=2, suffix="%") if gate.percent else limit
 
 
 def _range_of(gate: Gate, unit: str, low: float, high: float) -> str:

@@ -235,11 +235,6 @@ _ordered = partial(Quantity, reads=("phases",))
 _counted = partial(Quantity, reads=("samples",))
 
 
-def _cautions(judged: Any) -> int:
-    """The number of cautions of a fit or a prediction."""
-    return sum(finding.severity == "caution" for finding in judged.findings)
-
-
 def _verdict(judged: Any) -> Value:
     """The verdict on the law."""
     if reason := why_no_law(judged):
@@ -365,7 +360,14 @@ _ALL = (
     _unfitted(
         "effective_n", "effective sample size", EFFECTIVE, _of_law("residuals.effective_n"), of_law=True
     ),
-    _judged("cautions", "number of cautions", COUNT, _cautions, kind="number", fitted=False),
+    _judged(
+        "cautions",
+        "number of cautions",
+        COUNT,
+        lambda judged: sum(finding.severity == "caution" for finding in judged.findings),
+        kind="number",
+        fitted=False,
+    ),
     _judged(
         "verdict",
         "verdict on the law",

@@ -93,9 +93,11 @@ class RunEntries:
     @property
     def given(self) -> list[ResultKind]:
         """The kinds of results that its sources have, or refuse; the prediction of a refused run is none."""
-        entries = self.entries.items()
-        refused = [kind for kind, entry in entries if entry.refusal is not None and kind != "prediction"]
-        return [kind for kind, entry in entries if entry.result is not None or kind in refused]
+        return [
+            kind
+            for kind, entry in self.entries.items()
+            if entry.result is not None or (entry.refusal is not None and kind != "prediction")
+        ]
 
 
 def value_of(quantity: Quantity, run: RunEntries) -> Value | None:
@@ -113,9 +115,11 @@ def why_unusable(quantity: Quantity, run: RunEntries, value: Value | None, *, an
     if entry is None or "fit" not in quantity.reads:
         return ""
     result: Any = entry.result
-    if quantity.by_law and not any_law and (failing := _why_failing(result)):
-        return failing
-    if not quantity.fitted or not _has_number(value):
+    if quantity.by_law and not any_law and result.verdict == Verdict.fails:
+        reasons = sentences(result.findings, "reason")
+        return f"the law fails for this run: {reasons[0] if reasons else 'its document gives no reason'}"
+    numbers = (value.value, value.low, value.high) if isinstance(value, Estimate) else (value,)
+    if not quantity.fitted or not any(isinstance(number, float) for number in numbers):
         return ""
     evaluations = result.law.n if quantity.of_law else result.n_rewards
     if evaluations is None:
@@ -128,22 +132,6 @@ def why_unusable(quantity: Quantity, run: RunEntries, value: Value | None, *, an
         shown = math.floor(100 * size) / 100
         return f"the effective sample size is {shown:g}, and a fitted number needs {LEAST_EFFECTIVE:g}"
     return ""
-
-
-def _has_number(value: Value | None) -> bool:
-    """Whether a value is a number, or an estimate with one; what has none says itself why."""
-    if isinstance(value, Estimate):
-        return any(number is not None for number in (value.value, value.low, value.high))
-    return isinstance(value, float)
-
-
-def _why_failing(judged: Fit | RunPrediction) -> str:
-    """That the law fails, and why; empty where it does not."""
-    if judged.verdict != Verdict.fails:
-        return ""
-    reasons = sentences(judged.findings, "reason")
-    reason = reasons[0] if reasons else "its document gives no reason"
-    return f"the law fails for this run: {reason}"
 
 
 def entries_of(document: Any, source: str = "") -> list[RunEntries]:

@@ -54,23 +54,19 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
 
 def of_rewards(reports: Sequence[RunReport], planned: float | None = None) -> list[b.Block]:
     """Several rewards of one run: a row for each, stop lines, why some were refused, and figures."""
+    entries = [run.fit for run in reports]
+    refused = [f"{run.reward}: {words.why(run.refusal)}" for run in entries if run.result is None]
     about = counted(len(reports), "reward")
-    refused: list[str] = []
-    most = 0
-    for entry in (run.fit for run in reports):
-        fit = entry.result
-        if fit is None:
-            refused.append(f"{entry.reward}: {words.why(entry.refusal)}")
-        elif fit.n_rewards > most:
-            most = fit.n_rewards
-            about = f"{len(reports)} rewards · {law.about(fit)}"
+    fits = [run.result for run in entries if run.result is not None]
+    if fits:
+        about += f" · {law.about(max(fits, key=lambda fit: fit.n_rewards))}"
     rows = [index_row(run, "") for run in reports]
     return [
         b.Heading(reports[0].fit.run, 2, about),
         overview(rows, Column("label", "reward")),
         b.Notes(words.stop_notes(rows, lambda row: row.label or "", planned)),
         b.Notes(b.labelled("refused", refused)),
-        *figures_of("rewards", [run.fit for run in reports]),
+        *figures_of("rewards", entries),
     ]
 
 

@@ -114,7 +114,9 @@ def answer(pair: PairedSamples) -> str:
         rows = [row for row in pair.at_k if row.word == word]
         if rows:
             largest = max(rows, key=lambda row: abs(row.difference.value or 0.0))
-            parts.append(f"{word} at k = {_ks(pair.certain(word))} (pass@{largest.k} {_banded(largest)})")
+            numbers = [str(row.k) for row in rows]
+            ks = ", ".join(numbers) if len(numbers) < 4 else f"{numbers[0]} … {numbers[-1]}"
+            parts.append(f"{word} at k = {ks} (pass@{largest.k} {_banded(largest)})")
     return f"pass@k: {'; '.join(parts)}"
 
 
@@ -148,11 +150,6 @@ def _findings(pair: PairedSamples) -> Iterator[b.Note]:
         )
     if pair.left_out:
         yield b.Note("caution", f"{pair.left_out} problems are in one table alone, and in no difference")
-
-
-def _ks(numbers: tuple[int, ...]) -> str:
-    """Numbers of samples in words."""
-    return ", ".join(map(str, numbers)) if len(numbers) < 4 else f"{numbers[0]} … {numbers[-1]}"
 
 
 def _of_steps(result: SamplesDocument) -> Iterator[b.Block]:
