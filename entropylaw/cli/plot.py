@@ -110,7 +110,7 @@ def _entry_of_run(options: PlotCommand) -> Entry[FitResult] | Entry[PhaseFit]:
         if report.phases is None:
             reason = "the log had no entropies of planning or execution tokens"
             hint = "`entropylaw tokens` makes them of token-level logs"
-            raise _nothing_to_draw(report.run, "phases", reason, hint)
+            raise _nothing_to_draw(report.fit.run, "phases", reason, hint)
         return report.phases
     fit: Entry[Any] = fits[0]
     lacking = None if fit.result is None or command == "phases" else fit.result.no_law

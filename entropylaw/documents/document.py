@@ -211,11 +211,6 @@ class RunReport(Struct, frozen=True, kw_only=True):
     fit: Entry[Fit]
     phases: Entry[PhaseFit] | None = None
 
-    @property
-    def run(self) -> str:
-        """The run's name."""
-        return self.fit.run
-
 
 class ReportDocument(Document[Fit], frozen=True, kw_only=True):
     """Reports of one or many runs, with their provenance.

@@ -133,15 +133,11 @@ def _compared_rewards(gate: Gate, rewards: Sequence[RunEntries]) -> Sequence[tup
         matched = list(by_phases.values())
     if matched:
         return [(run, "") for run in matched]
-    return [(rewards[0], f"no reward of the run matches {gate.reward!r}: {_rewards_in_words(rewards)}")]
-
-
-def _rewards_in_words(rewards: Sequence[RunEntries]) -> str:
-    """The rewards of a run in words, or why they are not known."""
     labels = [run.first.reward or run.column for run in rewards]
+    known = getattr(rewards[0].refusal, "message", "none is known")
     if all(labels):
-        return f"it has {listing(labels, 8)}"
-    return getattr(rewards[0].refusal, "message", "none is known")
+        known = f"it has {listing(labels, 8)}"
+    return [(rewards[0], f"no reward of the run matches {gate.reward!r}: {known}")]
 
 
 def _with_value(case: GateCase, value: Value | None) -> GateCase:

@@ -202,15 +202,17 @@ class _Reader:
         hint = f"write {DIFFERENCE}(ARM, BASELINE).{next(iter(differences()))}<0"
         begin = self.place + 1
         end = "').' and a quantity after the two arms were"
-        arm, baseline = _arms_in(self.inside(_COMPARED_END, "two arms", end, hint))
-        if not (arm and baseline) or arm == baseline:
+        pair = _ARMS.fullmatch(self.inside(_COMPARED_END, "two arms", end, hint))
+        names = () if pair is None else pair.groups()
+        arms = tuple(name[1:-1] if name[0] in "'\"" else name for name in names)
+        if len(set(filter(None, arms))) < 2:
             self.fail("two different arms were expected, with a comma between them", begin, hint=hint)
         start = self.place
         name = self.take(_NAME)
         if name is None or name not in differences():
             near = _meant(name or "", list(differences()))
             self.fail(f"one of {', '.join(differences())} was expected", at=start, more=near, hint=hint)
-        return difference(arm, baseline, name), (arm, baseline)
+        return difference(arms[0], arms[1], name), arms
 
     def number(self, quantity: Quantity) -> str:
         """The number after an operator, as written, with its percent sign."""
@@ -219,7 +221,7 @@ class _Reader:
         if number is None:
             self.fail(f"a number was expected for {quantity.name}")
         percent = self.text.startswith("%", self.place)
-        if percent and not quantity.unit.takes_percent:
+        if percent and quantity.unit.name not in ("share", "probability", "reward"):
             unit = f"is in {quantity.unit.name}" if quantity.unit.name else "is no share"
             self.fail(f"a number without % was expected, as {quantity.name} {unit},")
         self.move(self.place + percent)
@@ -322,14 +324,6 @@ def never_or_always(
     if for_any:
         return ""
     return "never"
-
-
-def _arms_in(text: str) -> tuple[str, str]:
-    """Two arms with a comma between them, in quotes or not; two empty ones of any other text."""
-    if (pair := _ARMS.fullmatch(text)) is None:
-        return "", ""
-    arm, baseline = (name[1:-1] if name[0] in "'\"" else name for name in pair.groups())
-    return arm, baseline
 
 
 def _meant(name: str, names: Sequence[str]) -> str:

@@ -37,9 +37,6 @@ JUDGED: tuple[ResultKind, ...] = ("fit", "prediction")
 Kind = Literal["estimate", "number", "word", "flag"]
 """How a quantity is compared: an estimate by its interval, a number, which has none, directly."""
 
-FEWEST_EVALUATIONS = 2
-"""Evaluations of a document of a fit at least: others are damaged."""
-
 FEWEST_FITTED = 8
 """Evaluations below which a fitted number is unknown to a gate: its interval is one of a few values that
 follow one another, and a gate that passes by it passes because nothing is known."""
@@ -66,11 +63,6 @@ class Unit:
     whole: bool = False
     of_reward: OfReward = ""
 
-    @property
-    def takes_percent(self) -> bool:
-        """Whether a percentage of it has a meaning: of a share, a probability or a reward."""
-        return self.name in ("share", "probability", "reward")
-
     def range_in(self, unit: str, largest: float | None) -> tuple[float, float]:
         """The same range for a reward in a ``unit``; its ``largest`` possible value is None where unknown."""
         least, most = reward_range(unit, largest)
@@ -95,7 +87,8 @@ GAIN = Unit("reward", 0.0, of_reward="gain")
 LEVELS_APART = Unit("reward", of_reward="difference")
 ENTROPY = Unit("nats", 0.0, MOST_NATS)
 SPREAD = Unit("nats", 0.0)
-EVALUATIONS = Unit("evaluations", FEWEST_EVALUATIONS, whole=True)
+# Documents of fits with fewer than two are damaged.
+EVALUATIONS = Unit("evaluations", 2, whole=True)
 EFFECTIVE = Unit("evaluations", 0.0)
 COUNT = Unit("", 0.0, whole=True)
 MEAN_COUNT = Unit("", 0.0)

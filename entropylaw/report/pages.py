@@ -153,7 +153,7 @@ def run_page(
     if rewards:
         reports = [reward.report for reward in rewards]
         heading, *blocks = runs.of_rewards(reports, document.settings.steps)
-        name = run.run
+        name = run.fit.run
         title = f"{one_line(name)}: {counted(len(rewards), 'reward')}"
         blocks += runs.of_phases(run) if run.phases is not None else []
     else:

@@ -29,9 +29,11 @@ def with_law(ahead: Forecast) -> list[b.Block]:
     """The forecast with its figure, and what the law alone says of the same steps."""
     notes: list[b.Note] = []
     if ahead.law is not None:
-        errors = f"{format_number(ahead.law.error, 2)} over the last third of the run"
-        last = format_number(ahead.law.last_value_error, 2)
-        notes.append(b.Note("law", f"error {errors}; of the last value before it {last}"))
+        errors = (
+            f"error {format_number(ahead.law.error, 2)} over the last third of the run; of the last value "
+            f"before it {format_number(ahead.law.last_value_error, 2)}"
+        )
+        notes.append(b.Note("law", errors))
     return [b.Figure("forecast", ahead), *sections(ahead, by_the_law=True), b.Notes(notes)]
 
 

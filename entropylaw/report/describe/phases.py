@@ -218,8 +218,7 @@ def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
     """The answer, a line per curve, the figure, and the cautions; or why there are none."""
     phases = run.result
     if phases is None:
-        if run.refusal is None:
-            return [b.Verdict("refused", "its document gives no reason")]
+        assert run.refusal is not None
         hint = b.Notes([b.Note("hint", run.refusal.hint, "")])
         return [b.Verdict("refused", f"{run.refusal.message} [{run.refusal.slug}]"), hint]
     notes = b.labelled("note", [*phases.notes, *run.notes])
