@@ -111,8 +111,9 @@ def run_in(table: Table, path: str, format: str) -> Run:
         raise InputError(
             "no-records", f"{quoted_path(path)} holds no whole record", "wait for its first record"
         )
-    source = Source(path=path, format=format, sha256="", rows=table.rows)
-    runs, lost = assemble(table, source, display_name(path))
+    runs, lost = assemble(
+        table, Source(path=path, format=format, sha256="", rows=table.rows), display_name(path)
+    )
     if not runs:
         raise lost[0][1]
     return runs[-1]

@@ -265,8 +265,7 @@ class _Collector:
 
     def _judge(self, log: folders.Log, read: _Read, content: Content | None) -> bool:
         """Use a table of a folder if it is one of a log; returns whether it is."""
-        alone = read.source.format == "jsonl"
-        reason = folders.why_no_log(log.path, read.table, self.columns, alone=alone)
+        reason = folders.why_no_log(log.path, read.table, self.columns, alone=read.source.format == "jsonl")
         unmeasured = reason == folders.UNMEASURED
         numbers = unmeasured and log.named and self.any_table and folders.is_of_numbers(read.table)
         if reason and not numbers and not (unmeasured and self.step is not None):
@@ -414,8 +413,9 @@ def _in_memory(frame: object) -> _Read:
         digest.update(parsed.values.astype("<f8").tobytes())
         if parsed.texts:
             digest.update("\0".join(map(str, column)).encode("utf-8", "backslashreplace"))
-    source = Source(path=FRAME, format="frame", sha256=digest.hexdigest(), rows=table.rows)
-    return _Read(table, source, "frame", "")
+    return _Read(
+        table, Source(path=FRAME, format="frame", sha256=digest.hexdigest(), rows=table.rows), "frame", ""
+    )
 
 
 def _from_frame(frame: Any) -> Table:

@@ -252,8 +252,9 @@ def could_be(run: Run) -> dict[str, str]:
     for role, likely_column in likely(unknown, run.columns, taken).items():
         roles.setdefault(likely_column.column, f"{role}, by its values")
     roles |= {name: f"text, its first cell is {shown_cell(cell)}" for name, cell in run.texts.items()}
-    unread = "not read: the table is large, and --entropy or --reward reads it"
-    return roles | dict.fromkeys(run.unread, unread)
+    return roles | dict.fromkeys(
+        run.unread, "not read: the table is large, and --entropy or --reward reads it"
+    )
 
 
 @lru_cache(maxsize=1 << 14)
@@ -343,8 +344,7 @@ def _known_names(role: str) -> Sequence[str]:
 
 
 def _in_catalog(run: Run, role: str) -> list[str]:
-    matches = catalog.found(run, *KINDS[role])
-    return [match.column for match in matches if run.finite(match.column).size]
+    return [match.column for match in catalog.found(run, *KINDS[role]) if run.finite(match.column).size]
 
 
 def _near(candidate: Likely) -> str:

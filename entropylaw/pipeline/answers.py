@@ -118,8 +118,7 @@ def fit(
             **options,
         )
     )
-    columns = [*settings.entropy, *settings.reward]
-    run = _only_run(source, settings, columns, name)
+    run = _only_run(source, settings, [*settings.entropy, *settings.reward], name)
     fits: dict[str, Fit] = {}
     series_of_run = select_all(
         run,

@@ -86,8 +86,7 @@ def along_of(runs: Sequence[ArmRun], options: CompareOptions) -> Along:
     if column is None:
         # A run that was refused, such as one that died early, says nothing of the others.
         fits = [run.fit for run in runs if run.fit is not None]
-        has_entropy = not fits or any(fit.law is not None for fit in fits)
-        column = ENTROPY if has_entropy else STEP
+        column = ENTROPY if not fits or any(fit.law is not None for fit in fits) else STEP
     if column == ENTROPY:
         return Along()
     return Along(column=column, unit="steps" if column == STEP else "")
@@ -140,8 +139,7 @@ def results_of(
             for member in compared:
                 series_by_reward[label][member.run.arm].append(member.series)
         else:
-            staged = _staged_runs(with_evaluations, options)
-            series_by_reward[label], pairs_of_stages = stages_as_arms(staged)
+            series_by_reward[label], pairs_of_stages = stages_as_arms(_staged_runs(with_evaluations, options))
     paired = "seed" if options.pair == "seed" else ""
     if options.stage is not None:
         # The pairs are those of stages, each with the one before.
@@ -161,8 +159,9 @@ def results_of(
         limits.append(note("no-entropy-in-arms"))
     comparisons: list[ArmComparison] = []
     for label, result in zip(series_by_reward, results, strict=True):
-        findings = (*result.findings, *limits)
-        comparisons.append(replace(result, reward_unit=units[label].unit, findings=findings))
+        comparisons.append(
+            replace(result, reward_unit=units[label].unit, findings=(*result.findings, *limits))
+        )
     return comparisons
 
 
@@ -273,8 +272,9 @@ def _all_compared(runs: Sequence[ArmRun], along: Along, options: CompareOptions)
                 member = _logged(run, along.column, options)
         except InputError as error:
             member = _refused(run, error.message)
-        seed = seed_of(run.name, run.input.path)
-        compared.append(member._replace(series=replace(member.series, unit=seed)))
+        compared.append(
+            member._replace(series=replace(member.series, unit=seed_of(run.name, run.input.path)))
+        )
     return compared
 
 
@@ -322,8 +322,9 @@ def _check_one_kind(name: str, kinds: _Kinds) -> None:
 def _refused(run: ArmRun, reason: str) -> _Compared:
     """A run that has nothing to compare."""
     none = np.empty(0)
-    series = RunSeries(run=run.name, step=none, reward=none, along=none, error=none, refused=reason)
-    return _Compared(run, series)
+    return _Compared(
+        run, RunSeries(run=run.name, step=none, reward=none, along=none, error=none, refused=reason)
+    )
 
 
 def _fitted(run: ArmRun, along: Along) -> _Compared:

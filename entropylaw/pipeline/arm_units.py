@@ -89,8 +89,7 @@ def _unit_of(number: Numbers, moved: Sequence[Numbers], option: str) -> RewardUn
     if not number.values.any():
         # 0 is 0 in any unit.
         return moved[0].choice.unit if moved else unit
-    is_within = number.values.min() >= 0 and number.most <= LARGEST["rate"]
-    if not is_within:
+    if number.values.min() < 0 or number.most > LARGEST["rate"]:
         return unit
     column = number.choice.column
     if not column and any(other.choice.column and other.choice.unit == "rate" for other in moved):

@@ -210,8 +210,9 @@ def compared(
     for arm in comparison.arms if options.stage is None else ():
         for run in arm.runs:
             if run.left_out is not None and not run.n:
-                read = run.run not in unread
-                left_out.append(LeftOut(run=run.run, why=run.left_out, arm=arm.arm, read=read))
+                left_out.append(
+                    LeftOut(run=run.run, why=run.left_out, arm=arm.arm, read=run.run not in unread)
+                )
     fit_settings = {name: getattr(inputs.settings, name) for name in options_of(LawOptions)}
     if options.pair == "seed":
         fit_settings["pair"] = "seed"

@@ -63,8 +63,9 @@ class Input:
     def renamed(self, name: str) -> Input:
         """The same run by a name that distinguishes it from others."""
         run = None if self.run is None else replace(self.run, name=name)
-        entries = tuple(renamed(entry, name) for entry in self.entries)
-        return replace(self, name=name, run=run, entries=entries)
+        return replace(
+            self, name=name, run=run, entries=tuple(renamed(entry, name) for entry in self.entries)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +112,11 @@ class _Found:
         The index of a report further down is no reason to leave out the logs of a folder.
         """
         places = (Path(path), Path(path).joinpath(INDEX))
-        indices = (stored for stored in documents if stored.kind == "index" and Path(stored.path) in places)
-        index = next(indices, None)
+        index = next(
+            (stored for stored in documents if stored.kind == "index" and Path(stored.path) in places), None
+        )
         if index is not None and "index" in kinds:
-            runs_of_index = [str(page) for page in whole_pages(index)]
-            self.documents += find(runs_of_index, kinds).documents
+            self.documents += find([str(page) for page in whole_pages(index)], kinds).documents
             for fits in (stored for stored in documents if stored.kind == "fit"):
                 self.warnings.append(f"{shown_path(fits.path)} is skipped: a report is in its folder")
         elif documents and not others:
@@ -244,8 +245,9 @@ def _common_settings(
     settings: list[FitOptions | PhaseOptions] = []
     settings += [document.settings for document in documents]  # type: ignore[attr-defined]
     if fresh or not documents:
-        is_family = isinstance(options, FitOptions | PhaseOptions)
-        settings.append(options if is_family else part(options, FitOptions))
+        settings.append(
+            options if isinstance(options, FitOptions | PhaseOptions) else part(options, FitOptions)
+        )
     return same_settings(settings)
 
 

@@ -167,8 +167,7 @@ def _phases(making: Making, run: Run) -> Entry[PhaseFit] | None:
         series = phase_series(run)
         if series.planning is None and series.execution is None and series.semantic is None:
             return None
-        step = steps.Phases(PhaseOptions(level=making.settings.level))
-        return steps.answer(step, run, making.cache)
+        return steps.answer(steps.Phases(PhaseOptions(level=making.settings.level)), run, making.cache)
     except UsageError:
         raise
     except EntropyLawError:
@@ -276,6 +275,5 @@ def stems(slug: str, reports: Sequence[RunReport]) -> list[tuple[str, RunReport]
     taken: set[str] = set()
     named: list[tuple[str, RunReport]] = []
     for report in reports:
-        stem = f"{slug}-{safe_name(report.fit.reward, taken)}" if named else slug
-        named.append((stem, report))
+        named.append((f"{slug}-{safe_name(report.fit.reward, taken)}" if named else slug, report))
     return named

@@ -157,8 +157,7 @@ def _remove_figures(outcome: Outcome, folder: Path) -> None:
     slugs = tuple(f"{run.rows[0].slug}-" for run in outcome.done)
     ends = tuple(f"-{name}.{kind}" for name, kind in product(NAMED, PICTURES))
     for path in (folder / "figures").glob("*"):
-        is_of_these_runs = path.name.startswith(slugs) and path.name.endswith(ends)
-        if is_of_these_runs and f"figures/{path.name}" not in current:
+        if path.name.startswith(slugs) and path.name.endswith(ends) and f"figures/{path.name}" not in current:
             path.unlink()
 
 
@@ -180,8 +179,9 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
     folder = making.folder
     # A report into the folder of its logs is made of them, and not of the report that is there.
     is_into_logs = folder is not None and any(Path(name).resolve() == folder.resolve() for name in sources)
-    kinds_read = RUNS[:2] if is_into_logs else RUNS
-    inputs = gather(sources, making.settings, kinds=kinds_read, fixed=fixed, join=making.join)
+    inputs = gather(
+        sources, making.settings, kinds=RUNS[:2] if is_into_logs else RUNS, fixed=fixed, join=making.join
+    )
     if is_into_logs and not inputs.runs:
         inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed, join=making.join)
     tasks = [Task(input=entry, making=making) for entry in inputs.entries]

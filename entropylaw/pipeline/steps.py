@@ -51,16 +51,16 @@ class Step(Generic[R]):
 
     def choose(self, run: Run) -> tuple[Any, ...]:
         """The series of a run, each of which has a result."""
-        named = {name: getattr(self.options, name) for name in self.selected_by}
-        series: tuple[Any, ...] = self.select(run, **named)
+        series: tuple[Any, ...] = self.select(
+            run, **{name: getattr(self.options, name) for name in self.selected_by}
+        )
         return series
 
     def compute(self, run: Run, series: Any) -> Entry[R]:
         """The entry of a run and one of its series."""
         from entropylaw.pipeline.answers import COMPUTED
 
-        result = as_stored(COMPUTED[self.name](run, series, self.options))
-        return Entry.of(run, series, result=result)
+        return Entry.of(run, series, result=as_stored(COMPUTED[self.name](run, series, self.options)))
 
 
 def provenance(inputs: Inputs) -> dict[str, Any]:

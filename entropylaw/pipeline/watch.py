@@ -196,8 +196,9 @@ class Watcher:
                 earlier = np.searchsorted(list(entropies), step, side="right")
                 entropy = np.array([np.nan, *entropies.values()])[earlier]
             is_score = sort_of_number(name) in LOSABLE
-            most = largest_reward(name, reward)
-            yield _Evaluations(name, step, entropy, reward, most, is_score, max(self._rows))
+            yield _Evaluations(
+                name, step, entropy, reward, largest_reward(name, reward), is_score, max(self._rows)
+            )
 
     def read(self) -> tuple[StopLine, ...]:
         """Read what is new in the log, and return the stop line of every reward."""
@@ -326,8 +327,9 @@ def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[_
     for series in select_all(run, entropy=entropy, reward=reward):
         label = series.label or series.reward_choice.column
         step, entropies, values = series.evaluations
-        is_score = series.reward_choice.is_score
-        yield _Evaluations(label, step, entropies, values, series.max_reward, is_score, series.end)
+        yield _Evaluations(
+            label, step, entropies, values, series.max_reward, series.reward_choice.is_score, series.end
+        )
 
 
 class EntropyLawCallback:
@@ -402,5 +404,6 @@ class EntropyLawCallback:
         self._history = history
         if not history:
             return None
-        table = Table(columns=self._records.columns(0)[0], rows=self._records.rows)
-        return run_in(table, "trainer", "trainer-state")
+        return run_in(
+            Table(columns=self._records.columns(0)[0], rows=self._records.rows), "trainer", "trainer-state"
+        )

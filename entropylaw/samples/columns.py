@@ -212,8 +212,7 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     columns = SampleColumns(file=file, layout=_layout_of(file), plain=options.backend == "spark")
     folded = {name.casefold(): name for name in reversed([*file.types])}
     named = named_columns(columns, options, folded)
-    by_name = named.pop("problem", "")
-    keys = options.problem or tuple(filter(None, [by_name]))
+    keys = options.problem or tuple(filter(None, [named.pop("problem", "")]))
     columns.lists = unrolled(file, options, named)
     for role, name in named.items():
         columns.roles[role] = columns.expression(name, lists=role in columns.lists)
@@ -241,8 +240,10 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
 
 def _layout_of(file: TableFile) -> str:
     """What wrote a file: by columns that only it writes together, or by the document that it was."""
-    by_columns = (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys())
-    return next(by_columns, file.layout or "table")
+    return next(
+        (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys()),
+        file.layout or "table",
+    )
 
 
 def _has_prompts(file: TableFile, keys: Sequence[str]) -> bool:
@@ -277,8 +278,9 @@ def _is_flag_or_number(kind: pa.DataType) -> bool:
 
 def _is_cell(kind: pa.DataType) -> bool:
     """Whether a type is of text or numbers, and not of true and false, lists, objects or nothing."""
-    checks = (pa.types.is_boolean, pa.types.is_list, pa.types.is_struct, pa.types.is_null)
-    return not any(check(kind) for check in checks)
+    return not any(
+        check(kind) for check in (pa.types.is_boolean, pa.types.is_list, pa.types.is_struct, pa.types.is_null)
+    )
 
 
 def _only_reward(columns: SampleColumns, names: Sequence[str]) -> str:

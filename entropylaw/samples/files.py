@@ -276,8 +276,10 @@ def _evalplus(document: Mapping[str, Any]) -> Iterator[dict[str, object]]:
         if isinstance(results, dict):
             # Versions before 0.2 have a list of [status, details] for each set of tests.
             of_base, of_plus = ([status[0] for status in results.get(key) or ()] for key in ("base", "plus"))
-            pairs = _paired(problem, of_base, of_plus)
-            results = [{"base_status": base, "plus_status": plus} for base, plus in pairs]
+            results = [
+                {"base_status": base, "plus_status": plus}
+                for base, plus in _paired(problem, of_base, of_plus)
+            ]
         for result in results:
             base = result.get("base_status")
             plus = result.get("plus_status")
@@ -339,8 +341,7 @@ def _inspect_archive(source: Source, size: int, target: Path) -> tuple[TableFile
                 check_unpacked(source.name, size, unpacked_bytes)
             members = [key for key in names if key.startswith("samples/")]
             header = json.loads(archive.read(head))
-            samples = (json.loads(archive.read(key)) for key in members)
-            rows = list(_inspect({**header, "samples": samples}))
+            rows = list(_inspect({**header, "samples": (json.loads(archive.read(key)) for key in members)}))
     # The last for an encrypted archive, and JSON that is too deep
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as problem:
         raise InputError(

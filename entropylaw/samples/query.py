@@ -128,8 +128,13 @@ def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
         again = "COUNT(sample) > COUNT(DISTINCT sample)"
     elif "count" in roles:
         again = "COUNT(*) > COUNT(DISTINCT COALESCE(CAST(verdict AS VARCHAR), '') || COALESCE(answer, ''))"
-    no_count = "COUNT(*) > COUNT(times)"
-    flaws = (again, "MIN(reference) <> MAX(reference)", "problem IS NULL", no_count, "MIN(times) < 0")
+    flaws = (
+        again,
+        "MIN(reference) <> MAX(reference)",
+        "problem IS NULL",
+        "COUNT(*) > COUNT(times)",
+        "MIN(times) < 0",
+    )
     cases = " ".join(f"WHEN {flaw} THEN {number}" for number, flaw in enumerate(flaws))
     # A number of tokens that is not finite is unknown.
     length = "CASE WHEN ABS(tokens) < CAST('Infinity' AS DOUBLE) THEN tokens END"

@@ -483,8 +483,9 @@ def contents(source: Opened) -> dict[str, str]:
     leader = source.columns[0]
     lines = dict[str, str]()
     if source.variants:
-        values = (f"{row['name']} {row['size']} ({shown(row['low'])} …)" for row in source.variants)
-        lines["filters"] = ", ".join(values)
+        lines["filters"] = ", ".join(
+            f"{row['name']} {row['size']} ({shown(row['low'])} …)" for row in source.variants
+        )
     lines["verdicts"] = ", ".join(f"{shown(verdict)} {count:,}" for verdict, count in source.verdicts.items())
     try:
         query.check_verdicts(source.verdicts, leader.named["right"])

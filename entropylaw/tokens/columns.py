@@ -102,8 +102,7 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
 
 def named_keys(options: TokenOptions) -> set[str]:
     """The keys in the names of folders that may be columns: those of a step, and those that options name."""
-    named = {getattr(options, role) for role in NAMES} - {None}
-    return {*NAMES["step"], *named, *options.response}
+    return {*NAMES["step"], *{getattr(options, role) for role in NAMES} - {None}, *options.response}
 
 
 def _keys_used(file: TableFile, options: TokenOptions) -> list[str]:

@@ -318,8 +318,7 @@ class GramScan:
         """Semantic entropy over the rows read so far, one row per step, see :func:`semantic_entropy`."""
         none = np.zeros(0, np.int64)
         step = np.concatenate([none, *self._steps])
-        gram = np.concatenate([none, *self._grams])
-        return semantic_entropy(step, gram, steps=steps)
+        return semantic_entropy(step, np.concatenate([none, *self._grams]), steps=steps)
 
     def _starts(self, table: pa.Table) -> BoolArray:
         """Rows in which a response begins."""

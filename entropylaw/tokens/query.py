@@ -231,8 +231,7 @@ def high(table: Table, columns: TokenColumns) -> str:
     """
     position = columns.position
     keys = (position,) if position is not None and is_number(table.types[position]) else ()
-    value = f"CAST(FLOOR(entropy * {HIGH_POINT}) AS BIGINT)"
-    parts = {"value": value, "q": _fixed("entropy", POINT)}
+    parts = {"value": f"CAST(FLOOR(entropy * {HIGH_POINT}) AS BIGINT)", "q": _fixed("entropy", POINT)}
     parts["start"] = "CASE WHEN key_0 = 0 THEN 1 ELSE 0 END" if keys else "0"
     rows = _select(parts, f"{_coded(table, columns, keys)} WHERE entropy > {_number(HIGH)}")
     sums = {"tokens": "COUNT(*)", "total": _sum("q"), "first": _sum("start")}

@@ -196,15 +196,15 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
     if summary.count_high(sums):
         summary.check_padding(engine.run(query.high(table, columns)).to_pylist(), sums, columns)
     if columns.logprob is not None and columns.advantage is not None:
-        result = engine.run(query.covariances(table, columns))
-        sums = replace(sums, covariances=covariances_by_step(result))
+        sums = replace(sums, covariances=covariances_by_step(engine.run(query.covariances(table, columns))))
     if not columns.response:
         return sums
     sums = replace(sums, responses=_responses_by_step(engine, table, columns))
     if columns.prompt:
         # All responses to one prompt form one cluster.
-        by_prompt = replace(columns, response=(columns.prompt,))
-        sums = replace(sums, prompts=_responses_by_step(engine, table, by_prompt))
+        sums = replace(
+            sums, prompts=_responses_by_step(engine, table, replace(columns, response=(columns.prompt,)))
+        )
     return sums
 
 

@@ -76,8 +76,7 @@ def summarise(sums: Sums, cuts: dict[int, float] | None = None) -> pa.Table:
     if cuts is not None:
         columns["class_cut"] = [cuts[step] for step in steps.tolist()]
     for name, reasons in _LEFT_OUT.items():
-        counts = cells["tokens"] * np.isin(cells["bin"], reasons)
-        columns[name] = np.add.reduceat(counts, starts).tolist()
+        columns[name] = np.add.reduceat(cells["tokens"] * np.isin(cells["bin"], reasons), starts).tolist()
     whole = re.compile("step|responses|prompts|tokens.*")
     kinds = {name: np.int64 if whole.fullmatch(name) else np.float64 for name in columns}
     return pa.table({name: from_values(columns[name], kind) for name, kind in kinds.items()})
@@ -122,8 +121,10 @@ def _group_columns(sums: Sums, steps: int, step_of: IntArray) -> dict[str, list[
 def _ratios(numbers: IntArray, wholes: IntArray) -> list[Value]:
     """The parts (n,) of wholes, with None where nothing is whole."""
     # A quotient of Python integers is rounded once.
-    pairs = zip(numbers.tolist(), wholes.tolist(), strict=True)
-    return [number / whole if whole else None for number, whole in pairs]
+    return [
+        number / whole if whole else None
+        for number, whole in zip(numbers.tolist(), wholes.tolist(), strict=True)
+    ]
 
 
 def _or_none(values: FloatArray) -> list[Value]:
@@ -289,8 +290,7 @@ def logprob_mismatch(sums: Sums) -> Iterator[str]:
     """A note if the mean log-probability is not minus the mean entropy, as for samples of the policy."""
     cells = sums.rows(sums.usable)
     tokens = int(cells["tokens"].sum())
-    with_logprob = int(cells["logprobs"].sum())
-    if not sums.has_logprob or with_logprob < max(1000, 0.99 * tokens):
+    if not sums.has_logprob or int(cells["logprobs"].sum()) < max(1000, 0.99 * tokens):
         return
     steps, where = np.unique(cells["step"], return_inverse=True)
     surprise = np.bincount(where, -cells["logprob_total"] / query.LOGPROB_POINT)

@@ -271,8 +271,7 @@ def _names_in(role: str, column: str) -> tuple[str, ...]:
 
 
 def _as_validation(key: Key) -> Key:
-    meaning = msgspec.structs.replace(key.meaning, kind="validation", timing=None)
-    return Key(key.template, meaning)
+    return Key(key.template, msgspec.structs.replace(key.meaning, kind="validation", timing=None))
 
 
 def _name_and_kind(column: str) -> tuple[str, str]:
@@ -353,8 +352,7 @@ def decoy(column: str) -> str | None:
         return None
     if kind and not is_training(kind):
         return f"of records of the kind {kind}"
-    reasons = (reason for pattern, reason in _DECOYS if re.fullmatch(pattern, name))
-    return next(reasons, UNKNOWN_NAME)
+    return next((reason for pattern, reason in _DECOYS if re.fullmatch(pattern, name)), UNKNOWN_NAME)
 
 
 def coefficients(columns: Iterable[str]) -> list[str]:

@@ -273,8 +273,7 @@ def _whole_log(value: Mapping[str, Any]) -> list[dict[str, object]]:
     runs = list[str]()
     for name, rows in tables.items():
         paths = (path for row in rows[:100] for path, _ in leaves(row, _LONGEST_PATH))
-        long_enough = not runs or len(rows) >= _SHORTEST_RUN
-        if long_enough and not is_evaluation(name) and names_an_entropy(paths):
+        if (not runs or len(rows) >= _SHORTEST_RUN) and not is_evaluation(name) and names_an_entropy(paths):
             runs.append(name)
     if "" in runs:
         runs = [""]

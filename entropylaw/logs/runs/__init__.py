@@ -158,8 +158,7 @@ class Run:
     @property
     def width(self) -> int:
         """How many columns the log has: those of numbers and of text, of the step and of runs' labels."""
-        counted_rows = self.step_why == ROWS_COUNTED
-        return len(self.names) - counted_rows + len(self.texts) + len(self.labels)
+        return len(self.names) - (self.step_why == ROWS_COUNTED) + len(self.texts) + len(self.labels)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -158,8 +158,9 @@ def _without_unlike_points(run: Run) -> Run:
 def whole_source(path: str, kind: str, parts: Sequence[Source]) -> Source:
     """Return the source of a run that is in several files."""
     digest = hashlib.sha256("".join(source.sha256 for source in parts).encode()).hexdigest()
-    rows = sum(source.rows for source in parts)
-    return Source(path=path, format=kind, sha256=digest, rows=rows, parts=tuple(parts))
+    return Source(
+        path=path, format=kind, sha256=digest, rows=sum(source.rows for source in parts), parts=tuple(parts)
+    )
 
 
 def _join_halves(runs: list[Run]) -> list[Run]:
@@ -270,8 +271,9 @@ def without_copies(
     for index, copies in sorted(copies_of.items()):
         run = runs[index]
         if copies:
-            note = f"the same run is in {', '.join(map(quoted_path, copies))}: skipped"
-            run = replace(run, notes=(*run.notes, note))
+            run = replace(
+                run, notes=(*run.notes, f"the same run is in {', '.join(map(quoted_path, copies))}: skipped")
+            )
         unique.append(run)
     return unique, skipped
 

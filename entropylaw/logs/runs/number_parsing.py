@@ -174,8 +174,9 @@ def parse_column(cells: Column) -> Parsed:
     if (numbers := _otherwise_written([str(listed[row]) for row in where], values)) is not None:
         values[where] = numbers[0]
         return Parsed(values=values, written=numbers[1])
-    example = str(listed[where[0]])
-    return Parsed(values=values, texts=len(where), where=where, nans=_nans(cells, values), example=example)
+    return Parsed(
+        values=values, texts=len(where), where=where, nans=_nans(cells, values), example=str(listed[where[0]])
+    )
 
 
 def _otherwise_written(cells: Sequence[str], values: FloatArray) -> tuple[FloatArray, str] | None:

@@ -173,8 +173,7 @@ def _with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepC
     steps = step_column.find_step(table, path, step, lambda: kinds.entropies_and_rewards(table))
     if steps is None:
         if marks := stepless_samples(table.columns):
-            rows_without_step = f"{counted(table.rows, 'row')} without a step"
-            raise _row_per_sample(path, marks, rows_without_step, stepless=True)
+            raise _row_per_sample(path, marks, f"{counted(table.rows, 'row')} without a step", stepless=True)
         raise no_step(table, path)
     if count_rows:
         steps = steps._replace(why=ROWS_COUNTED)
@@ -201,8 +200,7 @@ def stepless_samples(columns: Collection[str]) -> list[str]:
     marks = stepless_sample_columns(columns)
     if not marks or token_columns(marks):
         return marks
-    has_entropy = any(is_evident("entropy", column) for column in columns)
-    return [] if has_entropy else marks
+    return [] if any(is_evident("entropy", column) for column in columns) else marks
 
 
 def _row_per_sample(path: str, marks: Sequence[str], rows: str, *, stepless: bool = False) -> InputError:
@@ -232,8 +230,10 @@ def _lost_runs(split: splitting.Split, whole: Run, table: Table) -> Iterator[tup
         yield label, InputError("run-without-steps", message, hint)
     for name in table.lost:
         message = f"none of the records of run {shown(name)} in {where} can be read"
-        again = "write the file again, or take the run out of it"
-        yield name, InputError("run-without-steps", message, again)
+        yield (
+            name,
+            InputError("run-without-steps", message, "write the file again, or take the run out of it"),
+        )
     losses = [f"{loss} in {where} {why}" for loss, why in _lost_records(split, whole, table)]
     for column, values in whole.columns.items():
         # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
@@ -358,11 +358,11 @@ def _starts(
         label = name if start == 1 else f"{name}#{start}"
         rows = group.rows[life.rows]
         merged = splitting.merge(life, step, columns, watched)
-        steps = len(merged.step)
-        many = merged.contested * 2 >= steps >= _FEWEST_STEPS or merged.conflicts * 2 >= len(rows)
+        many = merged.contested * 2 >= len(merged.step) >= _FEWEST_STEPS or merged.conflicts * 2 >= len(rows)
         if len(rows) >= _SHORTEST_RUN and many:
-            where = f"run {shown(label)} in {quoted_path(whole.source.path)}"
-            _check_one_run(table, rows, step[life.rows], where)
+            _check_one_run(
+                table, rows, step[life.rows], f"run {shown(label)} in {quoted_path(whole.source.path)}"
+            )
             merged = splitting.averaged(life, step, columns)
         superseded = life.superseded + merged.redone
         yield replace(

@@ -91,8 +91,7 @@ def _read_events(folder: str, contents: Sequence[Content]) -> Table:
     name = Path(folder).name or folder
     labels = [f"{name}#{run}" for run, table in zip(runs, tables, strict=True) for _ in range(_length(table))]
     note = "files that were written at the same time with the same tags are different runs"
-    columns = {**whole.columns, "run": labels}
-    return replace(whole, columns=columns, labelled=True, notes=(*whole.notes, note))
+    return replace(whole, columns={**whole.columns, "run": labels}, labelled=True, notes=(*whole.notes, note))
 
 
 def _runs_of_files(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:
@@ -294,8 +293,7 @@ def _parquet_parts(folder: str) -> list[tuple[str, ...]]:
 def _read_parts(folder: str, contents: Sequence[Content]) -> Table:
     """Read them as one table, with the errors of the reader of Parquet."""
     table: Table = reader_of("parquet").implementation.read_parts(folder, contents)
-    note = f"{counted(len(contents), 'part')} of one Parquet data set"
-    return replace(table, notes=(note, *table.notes))
+    return replace(table, notes=(f"{counted(len(contents), 'part')} of one Parquet data set", *table.notes))
 
 
 class Bundle(NamedTuple):

@@ -145,8 +145,9 @@ def logs_in(folder: str) -> Iterator[Log]:
             named = plain.suffix.lower() in _LOG_SUFFIXES or _NUMBERED.fullmatch(plain.name) is not None
             problem = _problem_of(path)
             if named or not problem or problem.slug == "format-not-read":
-                copy_of = copies.get(path, copies.get(where, ""))
-                yield Log(path=path, copy_of=copy_of, named=named, problem=problem)
+                yield Log(
+                    path=path, copy_of=copies.get(path, copies.get(where, "")), named=named, problem=problem
+                )
 
 
 def _problem_of(path: str) -> InputError | None:
@@ -190,8 +191,7 @@ def _copies(where: str, folders: list[str], names: list[str]) -> dict[str, str]:
 
 def _names_a_log(path: str) -> bool:
     """Whether a file's name is that of a run's log, such as ``train_metrics.csv``."""
-    suffix = plain_name(path).suffix.lower()
-    return suffix not in _PICTURES | _WEIGHTS | PROGRAMS and _is_called_as_log(path)
+    return plain_name(path).suffix.lower() not in _PICTURES | _WEIGHTS | PROGRAMS and _is_called_as_log(path)
 
 
 def why_unread(content: Content) -> str:

@@ -60,8 +60,9 @@ def read(content: Content) -> Table:
         steps, note = _steps_counted(
             entries, total if len(starts) == 1 and starts[0][-1].before == total else 0
         )
-    pairs = zip(steps, entries, strict=True)
-    good = [{"step": step, **entry.values} for step, entry in pairs if entry.values]
+    good = [
+        {"step": step, **entry.values} for step, entry in zip(steps, entries, strict=True) if entry.values
+    ]
     return log_table(content, good, len(entries) - len(good), (note,))
 
 

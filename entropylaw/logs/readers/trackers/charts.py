@@ -133,8 +133,9 @@ def _points(
     cut = False
     places = layout.places()
     for line in islice(filter(str.strip, content.lines()), 1, None):
-        fits = line.count(layout.delimiter) <= 2 * layout.width + 16
-        cells = _split(line, layout.delimiter) if fits else []
+        cells = (
+            _split(line, layout.delimiter) if line.count(layout.delimiter) <= 2 * layout.width + 16 else []
+        )
         # W&B's page quotes empty cells, too: a last one without quotes was cut off.
         cut = len(cells) < layout.width or (line[0] == '"' and not _quoted(line))
         if cut or not all(map(is_missing, cells[layout.width :])):
@@ -186,8 +187,7 @@ def _header_layout(names: list[str], delimiter: str, *, quoted: bool) -> _Layout
     # No reader of columns takes such a label for a number or for nothing.
     labels, _ = unique_names(run if classify(run)[1] else f"{_NAMELESS}{run}" for run, _ in runs)
     repeated = list(dict.fromkeys(run for run, occurrence in runs if occurrence > 1))
-    axis = names[axis_at].strip()
-    layout = _Layout(delimiter, width, axis_at, axis, labels, columns, ignored, repeated)
+    layout = _Layout(delimiter, width, axis_at, names[axis_at].strip(), labels, columns, ignored, repeated)
     return layout if _is_chart(layout, quoted=quoted) else None
 
 

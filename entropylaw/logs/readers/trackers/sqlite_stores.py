@@ -163,8 +163,10 @@ def _read_trackio(content: Content) -> Table:
             )
         metric_columns, notes = records.columns(content.size)
         if content.local_file() is None and content.head[18:19] == b"\2":
-            missed = "what may still have been in the write-ahead log (.db-wal) next to the file was not read"
-            notes = (missed, *notes)
+            notes = (
+                "what may still have been in the write-ahead log (.db-wal) next to the file was not read",
+                *notes,
+            )
         taken = Counter(run for run, _ in runs)
         names = [run if taken[run] == 1 else f"{run} ({run_id[:8]})" for run, run_id in runs]
         columns: dict[str, Column] = {"run_name": list(map(names.__getitem__, run_of)), **metric_columns}
@@ -237,8 +239,7 @@ def read_mlflow(content: Content) -> Table:
     """
     with _opened(content) as connection:
         has = _plain_columns(connection, "metrics")
-        run_columns = _plain_columns(connection, "runs")
-        if not (has >= _MLFLOW_METRICS and run_columns >= _MLFLOW_RUNS):
+        if not (has >= _MLFLOW_METRICS and _plain_columns(connection, "runs") >= _MLFLOW_RUNS):
             query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200"
             tables = listing([str(name) for (name,) in connection.execute(query)])
             raise content.error(
@@ -306,8 +307,7 @@ def _mlflow_settings(connection: sqlite3.Connection, run: str) -> dict[str, obje
     """The parameters of a run."""
     if not _plain_columns(connection, "params") >= {"run_uuid", "key", "value"}:
         return {}
-    query = "SELECT key, value FROM params WHERE run_uuid = ? LIMIT 10000"
-    cells = connection.execute(query, (run,))
+    cells = connection.execute("SELECT key, value FROM params WHERE run_uuid = ? LIMIT 10000", (run,))
     return {str(key): text for key, text in cells if isinstance(text, str) and text.strip()}
 
 
@@ -331,8 +331,7 @@ def _mlflow_labels(written: Mapping[str, object]) -> dict[str, str]:
     labels = {uuid: f"{name} ({uuid[:8]})" if same else name or uuid for uuid, name, same in several}
     taken = Counter(labels.values())
     for uuid, label in labels.items():
-        unique = label if taken[label] == 1 else f"{names[uuid]} ({uuid})"
-        labels[uuid] = run_label(unique)
+        labels[uuid] = run_label(label if taken[label] == 1 else f"{names[uuid]} ({uuid})")
     return labels
 
 
