@@ -58,10 +58,7 @@ def _whole_lines(data: bytes, start: int) -> int:
 
 def _whole_events(data: bytes, start: int) -> int:
     """The end of the last whole record of TensorBoard's, which has a checksum of four bytes behind it."""
-    end = start
-    for _, last in frames(data, start, len(data)):
-        end = last + 4
-    return end
+    return max((last + 4 for _, last in frames(data, start, len(data))), default=start)
 
 
 def _whole_records(data: bytes, start: int) -> int:
@@ -257,8 +254,9 @@ class GrowingLog:
             # An object or an array over several lines is read as a whole.
             is_object = line.startswith(b"{") and line.endswith(b"}")
             # Only the first part of a wider text has its byte order mark.
-            in_parts = format.name in _ENDS and content.encoding == "utf-8"
-            self._in_parts = in_parts and (format.name != "jsonl" or is_object)
+            self._in_parts = (
+                format.name in _ENDS and content.encoding == "utf-8" and (format.name != "jsonl" or is_object)
+            )
         self._recognised = size
 
     def _add(self, data: bytes) -> bool:

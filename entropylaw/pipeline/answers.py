@@ -120,13 +120,12 @@ def fit(
     )
     run = _only_run(source, settings, [*settings.entropy, *settings.reward], name)
     fits: dict[str, Fit] = {}
-    series_of_run = select_all(
+    for series in select_all(
         run,
         entropy=settings.entropy,
         reward=settings.reward,
         pair=settings.pair,
-    )
-    for series in series_of_run:
+    ):
         try:
             fits[series.label or series.reward_choice.column] = fit_series(run, series, settings)
         except FitError:
@@ -148,11 +147,10 @@ def _only_run(source: Any, options: LogOptions, columns: Sequence[str], name: st
     else:
         runs = read_runs(source, step=options.step, run=options.run, columns=columns)
     if len(runs) > 1:
-        names = ", ".join(run.name for run in runs[:8])
         path = shown_path(os.fspath(source)) if isinstance(source, str | os.PathLike) else "the table"
         raise InputError(
             "several-runs",
-            f"{path} holds {len(runs)} runs: {names}",
+            f"{path} holds {len(runs)} runs: {', '.join(run.name for run in runs[:8])}",
             "read them with entropylaw.read_runs, and give one; entropylaw.fit_logs fits them all",
         )
     return runs[0] if name is None else replace(runs[0], name=name)
@@ -352,8 +350,11 @@ def phases_of_series(run: Run, series: PhaseSeries, options: PhaseOptions) -> Ph
         # These columns identify a summary of tokens.
         if error.slug != "too-few-points" or not {"tokens", "entropy_p50"} <= run.columns.keys():
             raise
-        hint = f"summarise the tokens of at least {FEWEST_POINTS} steps with `entropylaw tokens`"
-        raise FitError(error.slug, error.message, hint) from error
+        raise FitError(
+            error.slug,
+            error.message,
+            f"summarise the tokens of at least {FEWEST_POINTS} steps with `entropylaw tokens`",
+        ) from error
 
 
 COMPUTED: dict[str, Callable[..., Any]] = {

@@ -248,14 +248,15 @@ def _unlike_entropies(runs: Sequence[ArmRun]) -> list[Finding]:
     if len(first_run_by_logging) < 2:
         return []
     (logging, name), (other_logging, other_name) = islice(first_run_by_logging.items(), 2)
-    finding = caution(
-        "entropies-not-the-same",
-        run=name,
-        how=logging.words_beside(other_logging),
-        other=other_name,
-        other_how=other_logging.words_beside(logging),
-    )
-    return [finding]
+    return [
+        caution(
+            "entropies-not-the-same",
+            run=name,
+            how=logging.words_beside(other_logging),
+            other=other_name,
+            other_how=other_logging.words_beside(logging),
+        )
+    ]
 
 
 def _all_compared(runs: Sequence[ArmRun], along: Along, options: CompareOptions) -> list[_Compared]:
@@ -429,11 +430,14 @@ def _check_distinct(compared: Sequence[_Compared]) -> None:
         if same.arm == run.arm:
             where = f"arm {shown(run.arm)} twice"
         called = "" if same.name == run.name else f" (there called {shown(same.name)})"
-        message = f"run {shown(run.name)}{called} is in {where}, with the same evaluations"
         hint = "name each log once; of a log with several arms give the column: --arms COLUMN"
         if run.entry is None and not run.input.path:
             hint = "give every fit once, and name it by its seed: fit(..., name='grpo_s0')"
-        raise InputError("run-in-two-arms", message, hint)
+        raise InputError(
+            "run-in-two-arms",
+            f"run {shown(run.name)}{called} is in {where}, with the same evaluations",
+            hint,
+        )
 
 
 def _staged_runs(compared: Sequence[_Compared], options: CompareOptions) -> dict[str, list[StagedRun]]:
@@ -459,7 +463,11 @@ def _staged_runs(compared: Sequence[_Compared], options: CompareOptions) -> dict
             factor *= LARGEST["rate"] / LARGEST["percent"]
         # The domains of a log are in the unit of its reward.
         rewards = {domain: (step, factor * values) for domain, (step, values) in rewards.items()}
-        before = not chosen.is_training and chosen.pair == "same"
-        staged_run = StagedRun(series=member.series, stages=stages, rewards=rewards, before_update=before)
+        staged_run = StagedRun(
+            series=member.series,
+            stages=stages,
+            rewards=rewards,
+            before_update=not chosen.is_training and chosen.pair == "same",
+        )
         staged.setdefault(run.arm, []).append(staged_run)
     return staged

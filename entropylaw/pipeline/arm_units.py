@@ -151,16 +151,17 @@ def _converted(numbers: Sequence[Numbers], unit: str, option: str) -> InOneUnit:
             converted.setdefault((number.choice.unit, factor), []).append(number)
     findings = []
     for (unit_of_log, factor), of_unit in converted.items():
-        finding = caution(
-            "rewards-converted",
-            column=model.choice.column or "the reward",
-            runs=tuple(number.run for number in of_unit),
-            unit=unit_of_log,
-            most=max(number.most for number in of_unit),
-            factor=factor,
-            mixed=bool(model.choice.column) and len(known_units) > 1,
+        findings.append(
+            caution(
+                "rewards-converted",
+                column=model.choice.column or "the reward",
+                runs=tuple(number.run for number in of_unit),
+                unit=unit_of_log,
+                most=max(number.most for number in of_unit),
+                factor=factor,
+                mixed=bool(model.choice.column) and len(known_units) > 1,
+            )
         )
-        findings.append(finding)
     return InOneUnit(unit, factors, findings)
 
 
@@ -200,15 +201,16 @@ def scales_unlike(numbers: Sequence[Numbers], *, named: bool) -> list[Finding]:
     usual_begin = float(np.median([number.begins for number in large]))
     for number in small:
         if _is_alike(LARGEST["percent"] * number.begins, usual_begin):
-            finding = caution(
-                "scales-unlike",
-                run=number.run,
-                most=number.most,
-                other=large[0].run,
-                other_most=large[0].most,
-                named=named,
-            )
-            return [finding]
+            return [
+                caution(
+                    "scales-unlike",
+                    run=number.run,
+                    most=number.most,
+                    other=large[0].run,
+                    other_most=large[0].most,
+                    named=named,
+                )
+            ]
     return []
 
 

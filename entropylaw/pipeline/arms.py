@@ -145,10 +145,10 @@ def _arm_in_column(member: Input, column: str) -> str | None:
         texts += [_text(column, number) for number in run.finite(column).tolist()]
     values = dict.fromkeys(filter(None, texts))
     if len(values) > 1:
-        message = f"column {shown(column)} has {len(values)} values in run {shown(member.name)}: "
         raise InputError(
             "arm-varies",
-            message + listing(list(values), 4),
+            f"column {shown(column)} has {len(values)} values in run {shown(member.name)}: "
+            f"{listing(list(values), 4)}",
             f"name its runs apart with --run {column}, or give a column with one value per run",
         )
     return next(iter(values), None)

@@ -148,8 +148,11 @@ def packed(result: Any) -> bytes:
 
 def canonical(values: Mapping[str, Any]) -> bytes:
     """Plain values, and the version of the program and its libraries, as bytes."""
-    arithmetic = [os.environ.get(name) for name in ARITHMETIC]
-    content = {"program": _program(), "arithmetic": arithmetic, **values}
+    content = {
+        "program": _program(),
+        "arithmetic": [os.environ.get(name) for name in ARITHMETIC],
+        **values,
+    }
     return json.dumps(content, sort_keys=True).encode("utf-8", "surrogatepass")
 
 

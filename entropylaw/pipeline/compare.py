@@ -131,10 +131,11 @@ def gather_arms(
             entries.append(replace(entry, arm=arm))
         warnings += inputs.warnings
         inputs_of_arms.append(inputs)
-    settings = [inputs.settings for inputs in inputs_of_arms]
     return Inputs(
         entries=tuple(distinct(entries)),
-        settings=same_settings(settings or [part(options, FitOptions)]),
+        settings=same_settings(
+            [inputs.settings for inputs in inputs_of_arms] or [part(options, FitOptions)],
+        ),
         files=distinct_files(chain.from_iterable(inputs.files for inputs in inputs_of_arms)),
         warnings=tuple(warnings),
     )
@@ -272,10 +273,9 @@ def compare(
     See :func:`entropylaw.analysis.arms.compare_arms`.
     """
     if not isinstance(arms, Mapping):
-        kind = type(arms).__name__
         raise UsageError(
             "bad-argument",
-            f"arms: expected a mapping from names to runs, found an object of type {kind}",
+            f"arms: expected a mapping from names to runs, found an object of type {type(arms).__name__}",
             "write compare({'grpo': [...], 'clip_cov': [...]})",
         )
     family = CompareOptions(baseline=baseline, all_pairs=all_pairs, margin=margin, level=level, **options)

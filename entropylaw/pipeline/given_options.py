@@ -44,5 +44,4 @@ def checked_option(value: Any, option: Option, name: str) -> Any:
         except ValueError as error:
             slug = getattr(error.__cause__, "slug", slug)
     is_short = isinstance(value, str | float) or (isinstance(value, int) and abs(value) < 1e15)
-    shown_value = repr(value)[:40] if is_short else type_of(value)
-    raise bad_argument(name, option.kind.expected, shown_value, slug)
+    raise bad_argument(name, option.kind.expected, repr(value)[:40] if is_short else type_of(value), slug)

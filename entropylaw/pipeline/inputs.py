@@ -132,9 +132,12 @@ class _Found:
                 first_bytes = file.read(100)
         if first_bytes and is_own(first_bytes):
             name = shown_path(path)
-            message = f"{name} is a table that entropylaw wrote, and gates read documents"
-            hint = "give the JSON of the same call, or the folder of the report"
-            self.flaws.append((name, InputError("not-a-document", message, hint)))
+            flaw = InputError(
+                "not-a-document",
+                f"{name} is a table that entropylaw wrote, and gates read documents",
+                "give the JSON of the same call, or the folder of the report",
+            )
+            self.flaws.append((name, flaw))
             return
         used: list[Stored] = []
         for stored in documents:
@@ -242,8 +245,7 @@ def _common_settings(
 
     Raises as :func:`same_settings`.
     """
-    settings: list[FitOptions | PhaseOptions] = []
-    settings += [document.settings for document in documents]  # type: ignore[attr-defined]
+    settings: list[Any] = [document.settings for document in documents]  # type: ignore[attr-defined]
     if fresh or not documents:
         settings.append(
             options if isinstance(options, FitOptions | PhaseOptions) else part(options, FitOptions)
@@ -361,11 +363,9 @@ def _columns_named(options: Any) -> list[str]:
     named: list[str] = []
     for option in NAMED:
         value = getattr(options, option, None)
-        if not value:
-            continue
         if isinstance(value, tuple):
             named += value
-        else:
+        elif value:
             named.append(value)
     return named
 

@@ -74,17 +74,6 @@ class Task:
         """The settings file that its fit was made with."""
         return self.input.config if self.input.entries else self.making.config
 
-    @property
-    def dependencies(self) -> dict[str, object]:
-        """What its files depend on besides the run."""
-        making = self.making
-        return {
-            "page": (self.slug, self.section, making.folder is None, self.neighbours),
-            "options": (making.settings, making.kinds or (), making.phases),
-            "inputs": self.input.files,
-            "config": self.config,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
@@ -144,7 +133,13 @@ def _made(task: Task) -> tuple[Done, Files]:
     """The result of a task and its files, which are kept in the cache where nothing was refused."""
     making = task.making
     run = task.input.run
-    key = making.cache.key("page", task.dependencies, task.input.entries if run is None else run)
+    dependencies = {
+        "page": (task.slug, task.section, making.folder is None, task.neighbours),
+        "options": (making.settings, making.kinds or (), making.phases),
+        "inputs": task.input.files,
+        "config": task.config,
+    }
+    key = making.cache.key("page", dependencies, task.input.entries if run is None else run)
     cached = making.cache.get(key, tuple[Done, Files])
     if cached is not None:
         return cached

@@ -52,16 +52,13 @@ def with_law(fits: FitDocument) -> FitDocument:
     """The fits for targets that need a law: those without one are refused, ``no-law``."""
     entries: list[Entry[Fit]] = []
     for entry in fits.runs:
-        if entry.result is None:
-            entries.append(entry)
-            continue
         try:
-            entry.result.lawful()
+            if entry.result is not None:
+                entry.result.lawful()
         except FitError as error:
             refusal = Refusal(slug=error.slug, message=error.message, hint=error.hint)
-            entries.append(replace(entry, answer=None, result=None, refusal=refusal))
-        else:
-            entries.append(entry)
+            entry = replace(entry, answer=None, result=None, refusal=refusal)
+        entries.append(entry)
     return replace(fits, runs=tuple(entries))
 
 
@@ -81,11 +78,12 @@ def _target_reward(entry: Entry[Fit], text: str) -> float:
     least, most = reward_range(unit, entry.result.max_reward)
     if least <= target <= most:
         return target
-    message = f"{option}: {shown(column)} is {UNIT_WORDS[unit]}, {range_words(least, most)}"
     hint = "give a reward inside of that"
     if unit == "rate" and 1 < target <= 100 and not text.endswith("%"):
         hint = f"type --target-reward {text}%, or {target / 100:g}"
-    raise UsageError("bad-target", message, hint)
+    raise UsageError(
+        "bad-target", f"{option}: {shown(column)} is {UNIT_WORDS[unit]}, {range_words(least, most)}", hint
+    )
 
 
 def _predict_run(

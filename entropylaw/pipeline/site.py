@@ -79,8 +79,9 @@ class Outcome:
         """What is said of runs that an interrupt left."""
         if not self.unfinished:
             return ()
-        missing = counted(self.unfinished, "run")
-        return (f"interrupted before {missing}; the same command finishes the report",)
+        return (
+            f"interrupted before {counted(self.unfinished, 'run')}; the same command finishes the report",
+        )
 
     @property
     def failures(self) -> tuple[Done, ...]:

@@ -172,8 +172,11 @@ def died(task: _Task) -> tuple[Entry[Any], ...]:
 
 def killed() -> FitError:
     """The error of a run whose process was killed."""
-    message = "the process that fitted it was killed twice, as happens where memory runs out"
-    return FitError("worker-killed", message, "try that log alone, with --jobs 1")
+    return FitError(
+        "worker-killed",
+        "the process that fitted it was killed twice, as happens where memory runs out",
+        "try that log alone, with --jobs 1",
+    )
 
 
 def failed(error: Exception) -> EntropyLawError:
@@ -184,9 +187,11 @@ def failed(error: Exception) -> EntropyLawError:
         raise error
     if isinstance(error, MemoryError):
         return FitError("out-of-memory", "memory ran out", "try that log alone, with --jobs 1")
-    message = f"its analysis ended in an unexpected {type(error).__name__}: {error}"
-    hint = "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report"
-    return FitError("analysis-failed", message, hint)
+    return FitError(
+        "analysis-failed",
+        f"its analysis ended in an unexpected {type(error).__name__}: {error}",
+        "this is a bug in entropylaw; ENTROPYLAW_DEBUG=1 shows the traceback to report",
+    )
 
 
 def run_step(task: _Task) -> tuple[Entry[Any], ...]:

@@ -150,9 +150,7 @@ def _json(source: Source, size: int, target: Path) -> tuple[TableFile, list[str]
     records = list[dict[str, object]]()
     with suppress(InputError):
         records += json_records(file.path, file.name)
-    if not records:
-        return _document(source, size, target.with_suffix(".json"))
-    if len(records) == 1 and _layout_of_document(records[0]):
+    if not records or (len(records) == 1 and _layout_of_document(records[0])):
         return _document(source, size, target.with_suffix(".json"))
     single = len(records) == 1 and suffix_of(source.name) == ".json"
     types = record_types(records)
@@ -330,10 +328,9 @@ def _inspect_archive(source: Source, size: int, target: Path) -> tuple[TableFile
                 raise pickled(source.name)
             head = next((key for key in ("header.json", _JOURNAL) if key in names), None)
             if head is None:
-                content = listing(names, 3)
                 raise InputError(
                     "file-corrupt",
-                    f"{name} is an archive that inspect did not write: it has {content}",
+                    f"{name} is an archive that inspect did not write: it has {listing(names, 3)}",
                     "unpack it, and name the files of samples",
                 )
             # No part beyond the limit is unpacked.
@@ -351,6 +348,7 @@ def _inspect_archive(source: Source, size: int, target: Path) -> tuple[TableFile
         ) from None
     notes = _status(header, source.name)
     if head == _JOURNAL:
-        count = counted(len(members), "sample")
-        notes.append(f"{name} is of an evaluation that has not ended: {count} so far")
+        notes.append(
+            f"{name} is of an evaluation that has not ended: {counted(len(members), 'sample')} so far"
+        )
     return _as_lines(source, size, rows, target, "inspect"), notes

@@ -195,8 +195,12 @@ def summarise_tables(
         | _row_of(problems[key], count, labels.get(key), numbers.summary(count, ks, rarefied))
         for key, count in counts.items()
     ]
-    about = {"format": source.layout, "columns": leader.named, "rarefied": rarefied}
-    about["missing"] = options.missing
+    about = {
+        "format": source.layout,
+        "columns": leader.named,
+        "rarefied": rarefied,
+        "missing": options.missing,
+    }
     return Sampled(
         files=[(chosen.file.name, chosen.file.size) for chosen in source.columns],
         unread=source.unread,
@@ -217,14 +221,13 @@ def filled(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
 
 def _notes_on_problems(columns: SampleColumns, rows: Mapping[Key, Mapping[str, Any]]) -> Iterator[str]:
     """What identifies problems, where that is not an id as it is; and where a step is no number."""
+    problem = shown(columns.named["problem"])
     if columns.hashed:
-        prompt = shown(columns.named["problem"])
-        yield f"problems are distinguished by {prompt} without its chat template"
+        yield f"problems are distinguished by {problem} without its chat template"
     if not columns.roles["problem"]:
         yield "no column identifies problems: the position of a row does"
     padded = sum(int(table["padded"].sum()) for table in rows.values())
     if padded:
-        problem = shown(columns.named["problem"])
         yield f"{counted(padded, 'row')} with white space at the ends of {problem}, which is left out"
     unmeasured = sum(int(table["unmeasured"].sum()) for table in rows.values())
     if "tokens" in columns.roles and unmeasured:

@@ -165,8 +165,9 @@ def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns
         notes.append("no column identifies responses: each row counts as one (--response names columns)")
         columns = replace(columns, response=(ROW,))
     elif not columns.response:
-        consequence = "no mean of responses, no error between them; see --response"
-        notes.append(f"no column identifies responses: {consequence}")
+        notes.append(
+            "no column identifies responses: no mean of responses, no error between them; see --response"
+        )
         columns = replace(columns, prompt=None)
     if columns.prompt is not None and columns.prompt not in columns.response:
         # A response belongs to one prompt.
@@ -196,8 +197,11 @@ def _columns_by_name(names: Sequence[str], options: TokenOptions, file: str) -> 
         if columns[role] is None:
             examples = listing(NAMES[role], 3)
             near = similar_columns(NAMES[role], names)
-            message = f"{shown(file)} has no {role} column by name, such as {examples}; {near}"
-            raise InputError(f"no-{role}-column", message, f"name it with {hint}")
+            raise InputError(
+                f"no-{role}-column",
+                f"{shown(file)} has no {role} column by name, such as {examples}; {near}",
+                f"name it with {hint}",
+            )
     responses = options.response or _response_columns(folded)
     if options.prompt is None:
         # The other names of a prompt are found in any case.

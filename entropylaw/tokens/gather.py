@@ -37,10 +37,13 @@ ARROW = (".arrow", ".arrows", ".feather", ".ipc")
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".npy", ".npz")
 
 _TABLES = frozenset((".parquet", ".pq", ".jsonl", ".ndjson", ".csv", ".tsv", *ARROW))
-_SPREADSHEETS = (".csv", ".tsv", ".tab", ".psv", ".xlsx", ".xls", ".ods")
-_DATABASES = (".orc", ".avro", ".db", ".sqlite", ".sqlite3", ".h5", ".hdf5", ".eval")
-_ARCHIVES = (".bz2", ".xz", ".lz4", ".br", ".lzma", ".zip", ".tar", ".tgz", ".7z", ".rar")
-_NOT_READ = frozenset(_SPREADSHEETS + _DATABASES + _ARCHIVES)
+_NOT_READ = frozenset(
+    (
+        *(".csv", ".tsv", ".tab", ".psv", ".xlsx", ".xls", ".ods"),
+        *(".orc", ".avro", ".db", ".sqlite", ".sqlite3", ".h5", ".hdf5", ".eval"),
+        *(".bz2", ".xz", ".lz4", ".br", ".lzma", ".zip", ".tar", ".tgz", ".7z", ".rar"),
+    )
+)
 """Suffixes of tables, compressions and archives; each command reads some of them."""
 
 _BEGIN = re.compile(rb"PAR1|ARROW1|(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*\"")
@@ -158,13 +161,18 @@ def gather(
                     gathered.refuse(shown_path(path), nothing(path))
             elif is_file(path):
                 gathered.sources.append(Source(Path(path).name, Path(path), in_folder=False))
-            elif _exists(path):
-                message = f"{shown_path(path)} is a pipe, a socket or a device, a file was expected"
-                error = InputError("file-unreadable", message, "write its content into a file first")
-                gathered.refuse(shown_path(path), error)
             else:
-                message = f"there is no file or folder {shown_path(path)}"
-                error = InputError("file-not-found", message, "check the path, or name a folder")
+                error = InputError(
+                    "file-not-found",
+                    f"there is no file or folder {shown_path(path)}",
+                    "check the path, or name a folder",
+                )
+                if _exists(path):
+                    error = InputError(
+                        "file-unreadable",
+                        f"{shown_path(path)} is a pipe, a socket or a device, a file was expected",
+                        "write its content into a file first",
+                    )
                 gathered.refuse(shown_path(path), error)
     gathered.sources.sort(key=_order)
     gathered.sources = list(_without_copies(gathered, place))
@@ -209,8 +217,12 @@ def _take_folder(gathered: Gathered, folder: str, suffixes: Collection[str]) -> 
         if isinstance(visit, OSError):
             where = str(visit.filename)
             name = Path(where).relative_to(folder).as_posix()
-            message = f"the folder {shown(name)} cannot be entered: {visit.strerror}"
-            gathered.refuse(name, InputError("file-unreadable", message, "check its permissions"))
+            problem = InputError(
+                "file-unreadable",
+                f"the folder {shown(name)} cannot be entered: {visit.strerror}",
+                "check its permissions",
+            )
+            gathered.refuse(name, problem)
             continue
         where, _, names = visit
         for name in names:
@@ -229,18 +241,30 @@ def _why_not(source: Source, suffixes: Collection[str]) -> Unread | None:
     problem = _problem_of_name(source, suffixes)
     if suffix_of(source.name) not in suffixes and not problem:
         if suffix_of(source.name) == ".json":
-            reason = f"{name} is a JSON document, and JSON lines are read: one object per line"
-            return Unread(name=source.name, fate="skipped", why=reason)
+            return Unread(
+                name=source.name,
+                fate="skipped",
+                why=f"{name} is a JSON document, and JSON lines are read: one object per line",
+            )
         return None
     if not _exists(source.path):
-        hint = "copy what it should lead to, or take it out of the folder"
-        problem = InputError("file-not-found", f"{name} is a link to nothing", hint)
+        problem = InputError(
+            "file-not-found",
+            f"{name} is a link to nothing",
+            "copy what it should lead to, or take it out of the folder",
+        )
     elif not is_file(source.path):
-        message = f"{name} is a pipe, a socket or a device, a file was expected in a folder"
-        problem = InputError("file-unreadable", message, "take it out of the folder")
+        problem = InputError(
+            "file-unreadable",
+            f"{name} is a pipe, a socket or a device, a file was expected in a folder",
+            "take it out of the folder",
+        )
     elif not problem and any(map(_SET_ASIDE.fullmatch, Path(source.name).parts)):
-        message = f"{name} begins with an underscore, as markers and temporary files do"
-        problem = InputError("file-set-aside", message, "name it on the command line, or rename it")
+        problem = InputError(
+            "file-set-aside",
+            f"{name} begins with an underscore, as markers and temporary files do",
+            "name it on the command line, or rename it",
+        )
     return Unread.of(source.name, problem) if problem else None
 
 
@@ -280,9 +304,12 @@ def _may_be_table(path: Path) -> bool:
 
 def pickled(name: str) -> InputError:
     """The error for a pickle, with the way to convert it."""
-    message = f"{shown(name)} is a pickle or an array of Python, which is never opened: it can run any code"
-    hint = "in Python that you trust: torch.load(PATH, weights_only=True), then write its rows with "
-    return InputError("pickle-not-opened", message, hint + "pandas.DataFrame(rows).to_parquet(...)")
+    return InputError(
+        "pickle-not-opened",
+        f"{shown(name)} is a pickle or an array of Python, which is never opened: it can run any code",
+        "in Python that you trust: torch.load(PATH, weights_only=True), then write its rows with "
+        "pandas.DataFrame(rows).to_parquet(...)",
+    )
 
 
 def _without_copies(gathered: Gathered, place: Callable[[Source], Hashable]) -> Iterator[Source]:
@@ -298,8 +325,11 @@ def _without_copies(gathered: Gathered, place: Callable[[Source], Hashable]) -> 
         paths_seen.add(path)
         same = by_content_and_place.setdefault((content, place(source)), source)
         if same is not source:
-            reason = f"{_same_content(source, same)}, which is read once"
-            gathered.unread.append(Unread(name=source.name, fate="copy", why=reason))
+            gathered.unread.append(
+                Unread(
+                    name=source.name, fate="copy", why=f"{_same_content(source, same)}, which is read once"
+                )
+            )
             continue
         earlier = by_content.setdefault(content, source)
         if earlier is not source:

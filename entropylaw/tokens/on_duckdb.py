@@ -184,9 +184,11 @@ def _explained(names: Mapping[str, str]) -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     except duckdb.OutOfMemoryException as error:
-        message = f"DuckDB ran out of its memory: {shown(without_quotations(str(error), names))}"
-        hint = "free space in the folder for temporary files, or use --backend spark"
-        raise EntropyLawError("out-of-memory", message, hint) from None
+        raise EntropyLawError(
+            "out-of-memory",
+            f"DuckDB ran out of its memory: {shown(without_quotations(str(error), names))}",
+            "free space in the folder for temporary files, or use --backend spark",
+        ) from None
     except duckdb.Error as error:
         raise InputError(
             "file-corrupt",

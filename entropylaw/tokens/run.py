@@ -270,8 +270,11 @@ def _finished(
         sums, cuts = sums.by_quantile(options.top_quantile)
         share = f"{100 * options.top_quantile:g} %"
         rule = {"rule": f"top quantile, {share}", "share": options.top_quantile}
-        planning = f"planning = the {share} of each step's tokens with the highest entropy"
-        notes = [*notes, f"{planning}: a choice, not a finding; cut at the nearest edge of a bin (class_cut)"]
+        notes = [
+            *notes,
+            f"planning = the {share} of each step's tokens with the highest entropy: a choice, not a finding;"
+            " cut at the nearest edge of a bin (class_cut)",
+        ]
     elif rule["rule"] == "none":
         notes = [*notes, "no class column; --class, --top-quantile or --grams defines classes"]
     about = {**about, "class": rule}

@@ -178,27 +178,48 @@ def check_values(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[st
     binary = "neither 0 nor 1"
     mask_hint = "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''"
     refuse("mask-not-binary", bins == query.MASK_UNKNOWN, columns.mask, binary, mask_hint)
-    problem = "negative, and an entropy is 0 or more"
-    hint = "negated entropies and log-probabilities are negative: name the entropies with --entropy"
-    refuse("entropy-negative", bins == query.NEGATIVE, columns.entropy, problem, hint)
-    problem = f"{query.LIMIT:.4g} nats or more, and a choice among a million tokens has at most 13.82"
-    hint = "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens"
-    refuse("entropy-too-high", bins == query.TOO_HIGH, columns.entropy, problem, hint)
+    refuse(
+        "entropy-negative",
+        bins == query.NEGATIVE,
+        columns.entropy,
+        "negative, and an entropy is 0 or more",
+        "negated entropies and log-probabilities are negative: name the entropies with --entropy",
+    )
+    refuse(
+        "entropy-too-high",
+        bins == query.TOO_HIGH,
+        columns.entropy,
+        f"{query.LIMIT:.4g} nats or more, and a choice among a million tokens has at most 13.82",
+        "entropies are per token and in nats: divide bits by 1.4427, and sums by their tokens",
+    )
     masked = np.isin(bins, (query.MASKED, query.NO_MASK))
     refuse("all-masked", masked & masked.all(), columns.mask, "0 or null", mask_hint)
     unusable = masked | np.isin(bins, (query.MISSING, query.NOT_FINITE))
-    problem = "null, nan, infinite or masked"
-    hint = "name the entropy column with --entropy"
-    refuse("entropy-missing", unusable & unusable.all(), columns.entropy, problem, hint)
-    unknown = sums.cells["planning"] == query.UNKNOWN_CLASS
+    refuse(
+        "entropy-missing",
+        unusable & unusable.all(),
+        columns.entropy,
+        "null, nan, infinite or masked",
+        "name the entropy column with --entropy",
+    )
     problem = "not the name of a class"
     if unknown_classes:
         problem += f", such as {', '.join(map(repr, unknown_classes))}"
-    hint = "a class is planning or execution (or true and false, 1 and 0); "
-    hint += "name its column with --class, or --class '' for none"
-    refuse("class-unknown", unknown, columns.planning, problem, hint)
-    hint = "correctness is true or false, 1 or 0; name its column with --correct, or --correct '' for none"
-    refuse("correct-not-binary", sums.cells["correct"] == query.NOT_BINARY, columns.correct, binary, hint)
+    refuse(
+        "class-unknown",
+        sums.cells["planning"] == query.UNKNOWN_CLASS,
+        columns.planning,
+        problem,
+        "a class is planning or execution (or true and false, 1 and 0); "
+        "name its column with --class, or --class '' for none",
+    )
+    refuse(
+        "correct-not-binary",
+        sums.cells["correct"] == query.NOT_BINARY,
+        columns.correct,
+        binary,
+        "correctness is true or false, 1 or 0; name its column with --correct, or --correct '' for none",
+    )
 
 
 def count_high(sums: Sums) -> int:

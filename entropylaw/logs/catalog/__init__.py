@@ -331,9 +331,7 @@ def is_useful(column: str) -> bool:
         return is_useful(column.removesuffix(LEAST).removesuffix(GREATEST))
     if folded(column) in _other_useful() or sample_columns([column]):
         return True
-    if decoy(column) or coefficients([column]):
-        return True
-    if _has_key(column, keys(*_FIELDS)):
+    if decoy(column) or coefficients([column]) or _has_key(column, keys(*_FIELDS)):
         return True
     return any(key.initial and _matches(key, key.initial + column) for key in keys("validation"))
 

@@ -103,10 +103,10 @@ def _require_bounded(
     groups = (file.row_group(index) for file in files for index in range(file.num_row_groups))
     pages = sum(group.total_byte_size for group in groups) if read_columns is None else 0
     if max(cells * 8, pages) > max(40 * size, 1 << 28):
-        ratio = f"{counted(size, 'byte')} to {counted(rows, 'row')} of {counted(cells, 'cell')}"
         raise InputError(
             "file-too-large",
-            f"{quoted_path(path)} unpacks {ratio}",
+            f"{quoted_path(path)} unpacks {counted(size, 'byte')} to {counted(rows, 'row')} of "
+            f"{counted(cells, 'cell')}",
             "write the columns of metrics alone into a file of their own",
         )
 

@@ -167,9 +167,9 @@ class Run:
 
     def __repr__(self) -> str:
         """One line: the name, how much there is, and where it came from."""
-        rows = f"{counted(len(self.step), 'row')}, {counted(len(self.columns), 'column')}"
         return (
-            f"<Run {shown(self.name)}: {rows}, from {quoted_path(self.source.path)} ({self.source.format})>"
+            f"<Run {shown(self.name)}: {counted(len(self.step), 'row')}, "
+            f"{counted(len(self.columns), 'column')}, from {quoted_path(self.source.path)} ({self.source.format})>"
         )
 
     def finite(self, column: str) -> FloatArray:

@@ -114,8 +114,10 @@ def _merged(parts: Sequence[Run]) -> Run:
             column = columns.setdefault(name, np.full(len(step), np.nan))
             column[at] = np.where(np.isnan(column[at]), values, column[at])
     files = ", ".join(shown(PurePath(file.source.path).name) for file in parts)
-    note = f"joined by {shown(head.step_column)} from {counted(len(parts), 'file')}: {files}"
-    notes = chain([note], *(file.notes for file in parts))
+    notes = chain(
+        [f"joined by {shown(head.step_column)} from {counted(len(parts), 'file')}: {files}"],
+        *(file.notes for file in parts),
+    )
     sources = {part.path: part for file in parts for part in file.source.parts or (file.source,)}
     texts = _overlaid(parts[::-1], attrgetter("texts"))
     run = replace(

@@ -321,11 +321,15 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
     twice = unique[slot[has_value & ~last_of_step & ~changed]]
     notes = []
     if twice.size:
-        repeats = f"{counted(twice.size, 'row')} that only repeat{'s' * (twice.size == 1)} another one"
-        notes.append(f"{repeats}: {places('step', np.unique(twice).tolist())}")
+        notes.append(
+            f"{counted(twice.size, 'row')} that only repeat{'s' * (twice.size == 1)} another one: "
+            f"{places('step', np.unique(twice).tolist())}"
+        )
     if again.size:
-        logged = f"{counted(again.size, 'row')} of a step that was logged again with other values"
-        notes.append(f"{logged}: {places('step', np.unique(again).tolist())}; the last value is kept")
+        notes.append(
+            f"{counted(again.size, 'row')} of a step that was logged again with other values: "
+            f"{places('step', np.unique(again).tolist())}; the last value is kept"
+        )
     return Merged(
         step=unique,
         columns=table,

@@ -157,8 +157,10 @@ def assemble(
     stepless = np.isnan(steps.values)
     if table.unreadable is not None:
         stepless &= ~table.unreadable
-    dropped = added(table.dropped, {step_column.NO_STEP: int(stepless.sum())}, runs[0].dropped)
-    runs[0] = replace(runs[0], dropped=dropped)
+    runs[0] = replace(
+        runs[0],
+        dropped=added(table.dropped, {step_column.NO_STEP: int(stepless.sum())}, runs[0].dropped),
+    )
     return tuple(runs), tuple(_lost_runs(split, whole, table))
 
 
@@ -229,11 +231,12 @@ def _lost_runs(split: splitting.Split, whole: Run, table: Table) -> Iterator[tup
         )
         yield label, InputError("run-without-steps", message, hint)
     for name in table.lost:
-        message = f"none of the records of run {shown(name)} in {where} can be read"
-        yield (
-            name,
-            InputError("run-without-steps", message, "write the file again, or take the run out of it"),
+        error = InputError(
+            "run-without-steps",
+            f"none of the records of run {shown(name)} in {where} can be read",
+            "write the file again, or take the run out of it",
         )
+        yield name, error
     losses = [f"{loss} in {where} {why}" for loss, why in _lost_records(split, whole, table)]
     for column, values in whole.columns.items():
         # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.

@@ -90,8 +90,15 @@ def _read_events(folder: str, contents: Sequence[Content]) -> Table:
         return whole
     name = Path(folder).name or folder
     labels = [f"{name}#{run}" for run, table in zip(runs, tables, strict=True) for _ in range(_length(table))]
-    note = "files that were written at the same time with the same tags are different runs"
-    return replace(whole, columns={**whole.columns, "run": labels}, labelled=True, notes=(*whole.notes, note))
+    return replace(
+        whole,
+        columns={**whole.columns, "run": labels},
+        labelled=True,
+        notes=(
+            *whole.notes,
+            "files that were written at the same time with the same tags are different runs",
+        ),
+    )
 
 
 def _runs_of_files(tables: Sequence[Table], times: Sequence[tuple[float, float]]) -> list[int]:

@@ -65,8 +65,10 @@ def one_column_per_metric(table: Table) -> Table:
     columns: dict[str, Column] = {
         name: [record.get(name) for record in records] for name in (*others, *metrics)
     }
-    made = counted(len(metrics), "column")
-    note = f"{shown(key)} names the metric of each row: {made} are made of {shown(value)}"
+    note = (
+        f"{shown(key)} names the metric of each row: {counted(len(metrics), 'column')} are made of "
+        f"{shown(value)}"
+    )
     return replace(
         table, columns=columns, notes=(*table.notes, note), first_line=None, unreadable=None, hidden={}
     )

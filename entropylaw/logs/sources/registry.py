@@ -263,10 +263,12 @@ def split_format(path: str) -> tuple[str, str | None]:
     if not colon or not base or there or not base_there:
         return path, None
     if name not in format_names():
-        message = f"{shown(name)} is not a known format; known are {', '.join(format_names())}"
         close = nearest([name], format_names(), most=1)
-        hint = f"did you mean {base}:{close[0]}?" if close else ""
-        raise UsageError("format-unknown", message, hint or "leave the colon out and let the content decide")
+        raise UsageError(
+            "format-unknown",
+            f"{shown(name)} is not a known format; known are {', '.join(format_names())}",
+            f"did you mean {base}:{close[0]}?" if close else "leave the colon out and let the content decide",
+        )
     return base, name
 
 

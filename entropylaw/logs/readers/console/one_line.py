@@ -145,8 +145,10 @@ class _Rollouts:
         else:
             yield "no line shows a rollout's data: each training step is taken for one rollout"
         if self._dropped[LATER_STEP]:
-            choice = "its first one's values are kept, which are of the policy that made the rollout"
-            yield f"a rollout has several training steps: {choice}, on a part of its responses"
+            yield (
+                "a rollout has several training steps: its first one's values are kept, which are of the "
+                "policy that made the rollout, on a part of its responses"
+            )
         if self._initial:
             yield f"{counted(self._initial, 'evaluation')} from before training: at step -1"
 

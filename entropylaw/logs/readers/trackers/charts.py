@@ -239,17 +239,23 @@ def _chart_notes(layout: _Layout, columns: Mapping[str, Column], axis: str) -> I
     if layout.ignored:
         yield f"columns that are not 'RUN - METRIC' left out: {listing(layout.ignored, 4)}"
     if layout.repeated:
-        order = "the order of their columns, which may be another one in another chart"
-        yield f"several runs are called {listing(layout.repeated, 4)}: they are numbered in {order}"
+        yield (
+            f"several runs are called {listing(layout.repeated, 4)}: they are numbered in the order of their "
+            "columns, which may be another one in another chart"
+        )
     if groups := [run for run in layout.runs if run.startswith(("Group: ", "Name: "))]:
         yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
     if shares := list(summaries(columns)):
-        several = f"several logged values ({LEAST} is below {GREATEST}), of which the page took the "
-        advice = "average or the last; they are kept, but better export the complete history"
-        yield f"at least {', '.join(shares[:4])} summarise {several}{advice}: {COMPLETE_HISTORY}"
+        yield (
+            f"at least {', '.join(shares[:4])} summarise several logged values ({LEAST} is below {GREATEST}),"
+            " of which the page took the average or the last; they are kept, but better export the complete "
+            f"history: {COMPLETE_HISTORY}"
+        )
     if uneven := _drawn_at_random(layout, columns, axis):
-        sample = f"as where the page draws a random sample; the complete history: {COMPLETE_HISTORY}"
-        yield f"{listing(uneven, 4)}: exactly 1000 or 1500 points at uneven distances, {sample}"
+        yield (
+            f"{listing(uneven, 4)}: exactly 1000 or 1500 points at uneven distances, as where the page draws "
+            f"a random sample; the complete history: {COMPLETE_HISTORY}"
+        )
 
 
 def _drawn_at_random(layout: _Layout, columns: Mapping[str, Column], axis: str) -> list[str]:

@@ -240,8 +240,8 @@ def read_mlflow(content: Content) -> Table:
     with _opened(content) as connection:
         has = _plain_columns(connection, "metrics")
         if not (has >= _MLFLOW_METRICS and _plain_columns(connection, "runs") >= _MLFLOW_RUNS):
-            query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200"
-            tables = listing([str(name) for (name,) in connection.execute(query)])
+            named = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 200")
+            tables = listing([str(name) for (name,) in named])
             raise content.error(
                 "not-a-log",
                 f"is an SQLite database without MLflow's tables 'metrics' and 'runs'; its tables: {tables}",

@@ -253,13 +253,17 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
     where = f"'_step' jumps in {jumps} of {counted(len(rises), 'place')}"
     size = next((size for size in (sizes if len(sizes) > 1 else [rows]) if 500 <= size < 526), None)
     if size is not None:
-        sampled = "run.history() returns about 500 sampled rows by default, so others are missing"
-        note = f"a W&B history with {size} rows of a run, in which {where}: {sampled} unless the run logged "
-        return (f"{note}just these; every row: {COMPLETE_HISTORY}",)
+        return (
+            f"a W&B history with {size} rows of a run, in which {where}: run.history() returns about 500 "
+            "sampled rows by default, so others are missing unless the run logged just these; every row: "
+            f"{COMPLETE_HISTORY}",
+        )
     if rises.min() == rises.max():
         return ()
-    note = f"a W&B history in which {where}: it was sampled, as run.history() does, or only rows with certain"
-    return (f"{note} keys were requested, which would be no loss; every row: {COMPLETE_HISTORY}",)
+    return (
+        f"a W&B history in which {where}: it was sampled, as run.history() does, or only rows with certain "
+        f"keys were requested, which would be no loss; every row: {COMPLETE_HISTORY}",
+    )
 
 
 def is_run_table(content: Content) -> bool:
