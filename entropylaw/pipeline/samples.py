@@ -45,9 +45,8 @@ def summarise_samples(*tables: Any, against: Any = None, **options: Any) -> Samp
     ``against`` is a table, a step or ``COLUMN=VALUE``. Raises UsageError ``bad-argument`` for an option of
     another type, and as :func:`document_of`.
     """
-    many = ("problem", "by", "only", "k")
     settings = dict(options)
-    for name in many:
+    for name in ("problem", "by", "only", "k"):
         if name in settings and not isinstance(settings[name], list | tuple):
             settings[name] = (settings[name],)
     paths = [as_path(table, "tables") for table in tables]
@@ -110,8 +109,7 @@ def _compared(
         base_row = _row_of_last_step(base_sampled)
         table = Path(against).name
         base_name = f"{table}, {base_sampled.name(base_row)}"
-        new_notes = [note for note in base_sampled.notes if note not in sampled.notes]
-        notes = tuple(f"of {table}: {note}" for note in new_notes)
+        notes = tuple(f"of {table}: {note}" for note in base_sampled.notes if note not in sampled.notes)
         unread = [replace(lost, name=f"{table}/{lost.name}") for lost in base_sampled.unread]
     else:
         base_sampled = sampled
@@ -124,14 +122,19 @@ def _compared(
     base_counts = base_sampled.counts[base_row]
     now, base = common(counts, base_counts)
     if len(now.n) < 2:
-        message = f"{name} and {base_name} have {len(now.n)} problems in common, at least 2 are needed"
-        problems = f"{shown(counts.problem[0])} and {shown(base_counts.problem[0])}"
-        raise InputError("no-common-problems", message, f"the first problems are {problems}; see --problem")
+        raise InputError(
+            "no-common-problems",
+            f"{name} and {base_name} have {len(now.n)} problems in common, at least 2 are needed",
+            f"the first problems are {shown(counts.problem[0])} and {shown(base_counts.problem[0])}; "
+            "see --problem",
+        )
     fewest = min(now.least, base.least)
     if fewest * options.solved < FEWEST_EXPECTED:
-        message = f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly "
-        message += "distinguished from 0: kept, gained and lost problems rest on assumptions; "
-        notes += (f"{message}more samples, or --solved {min(1 / fewest, 0.5):.1g}, decide them",)
+        notes += (
+            f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly distinguished from "
+            "0: kept, gained and lost problems rest on assumptions; more samples, or --solved "
+            f"{min(1 / fewest, 0.5):.1g}, decide them",
+        )
     left_out = len(counts.n) + len(base_counts.n) - 2 * len(now.n)
     return pairing(name, now, base_name, base, left_out, options), notes, unread
 
@@ -160,11 +163,10 @@ def _row_of_last_step(sampled: Sampled) -> int:
     last = sampled.rows[-1]["step"]
     rows = [row for row, cells in enumerate(sampled.rows) if cells["step"] == last]
     if len(rows) > 1:
-        message = f"{len(rows)} rows of the last step could be compared, such as "
-        message += " and ".join(map(sampled.name, rows[:2]))
         raise UsageError(
             "several-rows",
-            message,
+            f"{len(rows)} rows of the last step could be compared, such as "
+            f"{' and '.join(map(sampled.name, rows[:2]))}",
             "take one by --only COLUMN=VALUE, or all together by --by ''",
         )
     return rows[0]

@@ -70,7 +70,10 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     """
     leader = files[0]
     types = dict(leader.types)
-    keys = _keys_used(leader, options)
+    # Of the keys of a file's folders those that may be columns: no column of the file has such a name.
+    stored = set(map(str.casefold, leader.types))
+    possible = named_keys(options)
+    keys = [key for key in leader.keys if key in possible and key.casefold() not in stored]
     types |= dict.fromkeys(keys, pa.string())
     # Fields of JSON lines need not have a value in every file.
     for file, (name, kind) in product(files[1:], leader.types.items()):
@@ -103,13 +106,6 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
 def named_keys(options: TokenOptions) -> set[str]:
     """The keys in the names of folders that may be columns: those of a step, and those that options name."""
     return {*NAMES["step"], *{getattr(options, role) for role in NAMES} - {None}, *options.response}
-
-
-def _keys_used(file: TableFile, options: TokenOptions) -> list[str]:
-    """The keys of a file's folders that may be columns: no column of the file has such a name."""
-    stored = set(map(str.casefold, file.types))
-    named = named_keys(options)
-    return [key for key in file.keys if key in named and key.casefold() not in stored]
 
 
 def _check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:

@@ -169,7 +169,8 @@ class Run:
         """One line: the name, how much there is, and where it came from."""
         return (
             f"<Run {shown(self.name)}: {counted(len(self.step), 'row')}, "
-            f"{counted(len(self.columns), 'column')}, from {quoted_path(self.source.path)} ({self.source.format})>"
+            f"{counted(len(self.columns), 'column')}, from {quoted_path(self.source.path)} "
+            f"({self.source.format})>"
         )
 
     def finite(self, column: str) -> FloatArray:

@@ -226,7 +226,9 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     """
     table = one_column_per_metric(table)
     names = frozenset(map(folded, table.columns))
-    measured = _is_measured(table, names, also)
+    sought = catalog.class_entropies().union(map(folded, also))
+    known = any(catalog.is_metric(name) or is_evident("entropy", name) for name in table.columns)
+    measured = known or not names.isdisjoint(sought) or _evaluates(table)
     # The first record of a run that has begun has a step.
     begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
     if alone and table.rows < 2 and not (measured and begun):
@@ -239,13 +241,6 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
         return ""
     counts = _counts_rows(table) if _names_a_log(path) else _has_steps(table)
     return UNMEASURED if table.partial or not counts else ""
-
-
-def _is_measured(table: Table, names: frozenset[str], also: Iterable[str]) -> bool:
-    """Whether a table, whose columns have these folded ``names``, has an entropy, a reward or evaluations."""
-    sought = catalog.class_entropies().union(map(folded, also))
-    known = any(catalog.is_metric(name) or is_evident("entropy", name) for name in table.columns)
-    return known or not names.isdisjoint(sought) or _evaluates(table)
 
 
 def is_of_numbers(table: Table) -> bool:
@@ -293,9 +288,8 @@ def _may_be_table(path: str, table: Table, slug: str) -> bool:
     metrics = list(filter(catalog.is_metric, table.columns))
     if slug == "several-rows-a-step" or not metrics:
         return len(metrics) > 1
-    if named or plain_name(path).suffix.lower() in _TABLES:
-        return True
-    return any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
+    tabular = named or plain_name(path).suffix.lower() in _TABLES
+    return tabular or any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
 
 
 def _may_be_text(path: str, content: Content, slug: str) -> bool:
@@ -312,9 +306,9 @@ def _may_be_text(path: str, content: Content, slug: str) -> bool:
         return named or bool(below) or has_names
     if suffix == ".json" and not content.opening.strip(" \t\r\n[{"):
         return True  # an array that breaks off before its first record
-    if _MEASURED.search(content.opening) or suffix in _TABLES or named:
+    if _MEASURED.search(content.opening) or suffix in _TABLES:
         return True
-    return any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
+    return named or any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
 
 
 def _evaluates(table: Table) -> bool:
@@ -328,10 +322,10 @@ def _evaluates(table: Table) -> bool:
 
 def _has_steps(table: Table) -> bool:
     """Whether a column has the name of a trainer's step, and steps rarely repeat, unlike those of tokens."""
-    for name, values in _numbers(table).items():
-        if folded(name) in _STEPS and len(np.unique(values)) * 2 > len(values):
-            return True
-    return False
+    return any(
+        folded(name) in _STEPS and len(np.unique(values)) * 2 > len(values)
+        for name, values in _numbers(table).items()
+    )
 
 
 def _counts_rows(table: Table) -> bool:

@@ -188,11 +188,12 @@ def _trackio_calls(
 ) -> Iterator[tuple[tuple[str, str], object, dict[str, object] | None]]:
     """Yield the run's name and id, the step and the metrics of each log call, None where they are damaged."""
     # Rows and bytes of a damaged file may be reached again and again.
-    query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-    (room,) = database.execute(query).fetchone()
+    sizes = database.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+    (room,) = sizes.fetchone()
     # No other order: the order of the table is that of its log calls.
-    query = f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
-    for run, run_id, step, metrics in database.execute(query):
+    for run, run_id, step, metrics in database.execute(
+        f"SELECT run_name, {identity}, step, metrics FROM metrics NOT INDEXED"
+    ):
         room -= len(metrics) + 1 if isinstance(metrics, (bytes, str)) else 1
         if room < 0:
             problem = sqlite3.DatabaseError()
