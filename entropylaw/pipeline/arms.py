@@ -116,12 +116,13 @@ def _arms_by_key(members: Sequence[Input], key: str) -> _Arms:
         value = _value_of_key(config_of(member), key)
         arms.append(None if value is None else _text(name, value))
     if all(arm is None for arm in arms):
-        message = f"--arms {CONFIG}{key}: no run has this key in its configuration"
         keys = sorted(set(chain.from_iterable(map(config_of, members))))
         hint = f"no run has a configuration; {HOW}"
         if keys:
             hint = f"the keys are {listing(nearest([key], keys) or keys, 8)}"
-        raise UsageError("no-such-key", message, hint)
+        raise UsageError(
+            "no-such-key", f"--arms {CONFIG}{key}: no run has this key in its configuration", hint
+        )
     return [(arm, f"{CONFIG}{key}") for arm in arms]
 
 
@@ -130,9 +131,7 @@ def _value_of_key(config: Mapping[str, object], key: str) -> object | None:
     if key in config:
         return config[key]
     ending = [name for name in config if folded(name.rpartition("/")[2]) == folded(key)]
-    if len(ending) == 1:
-        return config[ending[0]]
-    return None
+    return config[ending[0]] if len(ending) == 1 else None
 
 
 def _arm_in_column(member: Input, column: str) -> str | None:

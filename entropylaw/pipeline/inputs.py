@@ -394,10 +394,10 @@ def same_settings(settings: Sequence[FitOptions | PhaseOptions]) -> FitOptions |
         value = getattr(common, option.name, None)
         other_value = getattr(options, option.name, None)
         if value != other_value:
-            differ = f"{option.name} {value} and {other_value}"
             raise UsageError(
                 "settings-differ",
-                f"fits with different settings ({differ}), but one document has one",
+                f"fits with different settings ({option.name} {value} and {other_value}), but one document "
+                "has one",
                 "fit the logs anew with the same options, or treat them one by one",
             )
     return common

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from entropylaw.arrays import FloatArray
+from entropylaw.tokens.semantic import log_choose
 
 IntArray = NDArray[np.int64]
 
@@ -80,13 +81,9 @@ def majority(n: IntArray, right: IntArray, k: int) -> FloatArray:
         possible = (right >= right_drawn) & (n - right >= k - right_drawn)
         c = np.where(possible, right, k)
         wrong = np.where(possible, n - right, k)
-        ways = _log_choose(c, right_drawn) + _log_choose(wrong, k - right_drawn) - _log_choose(n, k)
+        ways = log_choose(c, right_drawn) + log_choose(wrong, k - right_drawn) - log_choose(n, k)
         total += np.where(possible, np.exp(ways), 0.0)
     return np.minimum(total, 1.0)
-
-
-def _log_choose(n: IntArray, k: int) -> FloatArray:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def pluralities(counts: Counts, ks: Sequence[int]) -> dict[str, FloatArray]:

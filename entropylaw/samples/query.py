@@ -58,8 +58,10 @@ def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
     elif not others:
         message = "has 0 and -1: one of them may stand for no verdict"
     elif None not in numbers and most > 1.0:
-        message = f"has values up to {most:g} ({listing(values, 5)}): per cent or counts, not verdicts "
-        message += "on single samples"
+        message = (
+            f"has values up to {most:g} ({listing(values, 5)}): per cent or counts, not verdicts on single "
+            "samples"
+        )
         hint = f"give the verdicts themselves, or --right-when '{column}>={most:g}' for scores"
     else:
         message = f"is a score, or has words that are no verdicts: {listing(values, 5)}"

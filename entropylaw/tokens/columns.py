@@ -83,7 +83,12 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     columns = replace(columns, keys=tuple(key for key in keys if key in columns.all))
     _check_types(columns, types, leader.name)
     nested = pa.types.is_list(types[columns.entropy])
-    lists = _list_columns(columns, types)
+    list_names = {name for name in columns.all if pa.types.is_list(types[name])}
+    if nested:
+        # Next to lists of entropies, also a column per token without any value.
+        per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
+        list_names |= {name for name in per_token if types[name] == pa.null()}
+    lists = tuple(name for name in columns.all if name in list_names)
     notes = [f"column {shown(key)} is that of the folders' names" for key in columns.keys]
     if lists and not nested:
         notes.append(f"{listing(lists)} holds lists, {shown(columns.entropy)} one number per row: not used")
@@ -143,15 +148,6 @@ def _is_alike_in_json(a: pa.DataType | str | None, b: pa.DataType | str | None) 
         a = a.value_type
         b = b.value_type
     return pa.null() in (a, b) or {a, b} <= {pa.int64(), pa.float64()}
-
-
-def _list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tuple[str, ...]:
-    """The columns of lists: next to lists of entropies, also a column per token without any value."""
-    lists = {name for name in columns.all if pa.types.is_list(types[name])}
-    if columns.entropy in lists:
-        per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
-        lists |= {name for name in per_token if types[name] == pa.null()}
-    return tuple(name for name in columns.all if name in lists)
 
 
 def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:

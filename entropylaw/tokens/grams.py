@@ -54,8 +54,10 @@ _SPACE = -1
 """Code of white space."""
 
 # Thai to Tibetan, Myanmar, Khmer, and the scripts of China and Japan: no spaces between words.
-_SPACELESS = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u31f0-\u31ff"
-_SPACELESS += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+_SPACELESS = (
+    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u312f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
 _APOSTROPHES = "'\u2018\u2019\u02bc\uff07\u00b4"
 # Byte-level BPE writes every byte as a visible character: the inverse of GPT-2's table.
 _VISIBLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]

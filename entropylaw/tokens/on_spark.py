@@ -51,10 +51,10 @@ def spark_backend(master: str | None, *, console: bool = False) -> Iterator[Spar
         try:
             session = builder.getOrCreate()
         except Exception as error:
-            where = f"Spark could not be started at {shown(master or 'its configured master')}"
             raise UsageError(
                 "spark-failed",
-                f"{where}: {shown(first_line(error), 200)}",
+                f"Spark could not be started at {shown(master or 'its configured master')}: "
+                f"{shown(first_line(error), 200)}",
                 "check --master, and that JAVA_HOME is a Java 17 or later",
             ) from None
         stack.callback(session.stop)
@@ -142,11 +142,11 @@ class Spark:
         if len(values) < 2:
             # A constant needs no column of files.
             return str(next(iter(values.values()), "NULL"))
-        cases = []
-        for path, value in values.items():
-            uri = self._places[path].absolute().as_uri()
-            cases.append(f"WHEN {text(uri)} THEN {value}")
-        return f"CASE {FILE} {' '.join(cases)} ELSE RAISE_ERROR('a file without a value') END"
+        cases = " ".join(
+            f"WHEN {text(self._places[path].absolute().as_uri())} THEN {value}"
+            for path, value in values.items()
+        )
+        return f"CASE {FILE} {cases} ELSE RAISE_ERROR('a file without a value') END"
 
     def keep_order(self) -> None:
         """Raise UsageError ``spark-has-no-order``: Spark numbers no rows, as it has no order of them."""

@@ -287,8 +287,12 @@ def _coded(table: Table, columns: TokenColumns, keys: Sequence[str] = ()) -> str
         counts, dropped, unknown = _flag(table, columns.mask)
         # The common case comes first, so that a usable entropy needs no other comparison.
         usable = f"({counts}) AND {usable}"
-        outside = [(dropped, MASKED), (unknown, NO_MASK), (f"NOT ({counts})", MASK_UNKNOWN)]
-        branches = [*outside, *branches]
+        branches = [
+            (dropped, MASKED),
+            (unknown, NO_MASK),
+            (f"NOT ({counts})", MASK_UNKNOWN),
+            *branches,
+        ]
     codes = " ".join(f"WHEN {condition} THEN {_number(code)}" for condition, code in branches)
     nothing = "CAST(-1 AS TINYINT)"
     parts = {

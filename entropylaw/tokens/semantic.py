@@ -52,7 +52,7 @@ def rarefied_entropy(counts: ArrayLike, size: int) -> float:
     which = np.repeat(np.arange(len(low)), length)
     j = np.arange(len(which)) - np.repeat(np.cumsum(length) - length, length) + low[which]
     c = different[which]
-    p = np.exp(_log_choose(c, j) + _log_choose(total - c, size - j) - _log_choose(total, size))
+    p = np.exp(log_choose(c, j) + log_choose(total - c, size - j) - log_choose(total, size))
     # The probabilities of a type sum to 1; the division removes rounding errors of the log-gammas.
     terms = np.bincount(which, -p * xlogy(j / size, j / size)) / np.bincount(which, p)
     return float(times @ terms) + 0.0
@@ -116,7 +116,7 @@ def common_size(counts: ArrayLike) -> int | None:
     return size if size >= 2 else None
 
 
-def _log_choose(n: ArrayLike, k: ArrayLike) -> FloatArray:
+def log_choose(n: ArrayLike, k: ArrayLike) -> FloatArray:
     """Logarithms of binomial coefficients."""
     n = np.asarray(n)
     k = np.asarray(k)

@@ -297,15 +297,19 @@ def with_log_calls(table: Table, step: StepColumn) -> tuple[Table, StepColumn]:
         calls, lacking = _carried(table, step.values)
         if not lacking:
             return table, step
-        number = counted(lacking, "record")
-        note = f"{number} without {shown(step.name)} have metrics, and get the step of the record before"
+        note = (
+            f"{counted(lacking, 'record')} without {shown(step.name)} have metrics, and get the step of the "
+            "record before"
+        )
     else:
         entropies, rewards = entropies_and_rewards(table)
         if not entropies.any() or not rewards.any() or (entropies & rewards).any():
             return table, step
         calls, joined = _joined(table, step.values)
-        number = counted(joined, "call is", "calls are")
-        note = f"entropy and reward are logged by calls of their own: {number} joined with the one before"
+        note = (
+            "entropy and reward are logged by calls of their own: "
+            f"{counted(joined, 'call is', 'calls are')} joined with the one before"
+        )
     return replace(table, notes=(*table.notes, note)), step._replace(values=calls)
 
 
