@@ -98,7 +98,7 @@ def _state_answer(fit: Fit) -> Answer:
     return answer(
         state.word,
         f"{format_number(state.now.value)} now",
-        *about_state(state, float(fit.evaluations[0][0])),
+        *about_state(state),
         after="; " if state.word in ("broken", "cannot tell") else ": ",
         verdict=state.word.replace(" ", "-"),
         topic=STATE,
@@ -109,8 +109,8 @@ ROUNDING = 1e-12
 """Share of a level, or of the gain, below which noise is rounding: the reward never moved."""
 
 
-def about_state(state: State, first_step: float) -> list[str]:
-    """What is to be known of a word about a run that began at a step."""
+def about_state(state: State) -> list[str]:
+    """What is to be known of a word about a run."""
     since = since_words(state)
     if state.lost is not None:
         # What it was is the level at the step to keep, which is said there.
@@ -120,11 +120,11 @@ def about_state(state: State, first_step: float) -> list[str]:
     if state.noise <= ROUNDING * max(abs(state.now.value or 0.0), state.gain):
         return [f"the same at all evaluations since step {since}"]
     if state.word == "cannot tell":
-        return [f"a change below {format_number(state.would_show, 2)} would not show"]
-    gained = f"{signed(state.gained, state.gain)} since step {format_step(first_step)}"
+        return [f"a change below {format_number(state.would_show, 2)} in the last third would not show"]
+    gained = f"{signed(state.gained, state.gain)} since the start"
     if state.word == "flat":
         return [f"within ±{state.gain:.3g} since step {since}", gained]
-    return [gained, f"{signed(state.change, state.gain)} since step {since}"]
+    return [gained, f"{signed(state.change, state.gain)} in the last third"]
 
 
 def since_words(state: State) -> str:
@@ -270,8 +270,7 @@ def _stop_reasons(line: StopLine) -> list[str]:
     """Why a stop line says what it says."""
     reasons = []
     if line.says == "broken" and line.state is not None:
-        # Of a broken run the first step is not named.
-        reasons += about_state(line.state, 0.0)
+        reasons += about_state(line.state)
     if line.says == "stop" and line.best_step is not None:
         reasons.append(
             f"no new best reward since step {format_step(line.best_step)}, half of the plan or more"

@@ -128,7 +128,7 @@ class Why(StrEnum):
     slope = "no clear slope"
     line = "a line in H fits as well, or better"
     curve = "another curve of H fits better"
-    neither = "neither says more"
+    neither = "neither entropy nor step says more"
     controlled = "the entropy is controlled"
 
 

@@ -136,17 +136,15 @@ def _of_state(fit: Fit) -> list[b.Block]:
     state = fit.state
     if state is None:
         return [b.paragraphs(words.sentence(f"The state is not known: {fit.no_state}"))]
-    first_step = float(fit.evaluations[0][0])
-    since = f"since step {words.since_words(state)}"
-    lost = ""
-    if state.word == "broken":
-        since = "in the last third"
-        (lost,) = words.about_state(state, first_step)
+    over = "in the last third"
+    if state.word == "flat":
+        over = f"since step {words.since_words(state)}"
+    lost = words.about_state(state)[0] if fit.is_broken else ""
     unseen = f"less than {format_number(state.would_show, 2)} in the last third would not show"
     facts = [
         b.Fact("now", state.now, lost),
-        b.Fact(f"since step {format_step(first_step)}", state.gained),
-        b.Fact(since, state.change, unseen),
+        b.Fact("since the start", state.gained),
+        b.Fact(over, state.change, unseen),
         b.Fact("gain that counts", f"{state.gain:.3g}"),
         b.Fact("noise of an evaluation", state.noise, "standard deviation"),
     ]
