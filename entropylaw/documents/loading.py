@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 FITS = ".fit.json"
 """How the names of stored fits end, but for what is added to a copy's name."""
 
-LONGEST_SHOWN = 400
-"""Characters of a path in messages."""
-
 
 def load_fit(path: str | os.PathLike[str]) -> FitDocument:
     """Read a fit document; an InputError as :func:`load_document` has it."""
@@ -103,7 +100,8 @@ def load_json(path: str | os.PathLike[str], kinds: Sequence[str]) -> Any:
     :func:`~entropylaw.documents.codec.parse`)).
     """
     source = Path(path)
-    name = shown_path(os.fspath(path))[:LONGEST_SHOWN]
+    # A message has at most 400 characters of a path.
+    name = shown_path(os.fspath(path))[:400]
     try:
         if source.exists() and not source.is_file():
             raise InputError("file-unreadable", f"{name} is not a file", "name a document")

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from entropylaw.results.fit import Fit
     from entropylaw.results.forecast import Forecast
     from entropylaw.results.phases import CurvePhases, PhaseFit
+    from entropylaw.results.state import State
 
 
 _BROKEN = "the run is broken"
@@ -128,58 +129,37 @@ def _stop_line(judged: Any) -> Value:
     return str(line.says)
 
 
-def _state(path: str) -> Accessor:
+def _state(read: Accessor) -> Accessor:
     """A value of the state of a run, or the reason why it has none."""
 
-    def read(judged: Any) -> Value | None:
+    def accessor(judged: Any) -> Value | None:
         if judged.state is None:
-            return _no_state(judged)
-        value: Value | None = attrgetter(path)(judged.state)
-        return value
+            return Unknown(reason=f"the state of the run is not known: {judged.no_state}")
+        return read(judged.state)
 
-    return read
+    return accessor
 
 
-def _at_end(name: str) -> Accessor:
+def _at_end(read: Accessor) -> Accessor:
     """A level of the reward at the end, which is not known where the log goes on without rewards."""
-    value_of = _state(name)
 
-    def read(judged: Any) -> Value | None:
-        state = judged.state
-        if state is not None and state.has_ended:
+    def accessor(state: State) -> Value | None:
+        if state.has_ended:
             return Unknown(reason=f"there is no usable reward after step {state.since:g}")
-        return value_of(judged)
+        return read(state)
 
-    return read
-
-
-def _no_state(judged: Any) -> Unknown:
-    """Why the state of a run is not known."""
-    return Unknown(reason=f"the state of the run is not known: {judged.no_state}")
-
-
-def _flat_steps(judged: Any) -> Value:
-    """For how many steps the reward has been flat; 0 where it is not."""
-    state = judged.state
-    if state is None:
-        return _no_state(judged)
-    if state.word != "flat":
-        return 0.0
-    return float(state.last_step - state.since)
+    return _state(accessor)
 
 
 def _kept(field: str) -> Accessor:
     """A value of the step to keep."""
 
-    def read(judged: Any) -> Value | None:
-        if judged.state is None:
-            return _no_state(judged)
-        keep = judged.state.keep
-        if keep is None:
+    def read(state: State) -> Value:
+        if state.keep is None:
             return Unknown(reason="the reward is no score, and no step of this run is to be kept")
-        return float(getattr(keep, field))
+        return float(getattr(state.keep, field))
 
-    return read
+    return _state(read)
 
 
 def _beside_law(path: str) -> Accessor:
@@ -196,15 +176,19 @@ def _beside_law(path: str) -> Accessor:
     return read
 
 
+def _judgement(read: Accessor) -> Accessor:
+    """A value of a fit or a prediction with a law, or the reason why nothing is said of that."""
+
+    def accessor(judged: Any) -> Value | None:
+        reason = why_no_law(judged)
+        return Unknown(reason=reason) if reason else read(judged)
+
+    return accessor
+
+
 def _of_law(path: str) -> Accessor:
     """A value of the law, or the reason why nothing is said of it."""
-    value_of = _beside_law(path)
-
-    def read(judged: Any) -> Value | None:
-        reason = why_no_law(judged)
-        return Unknown(reason=reason) if reason else value_of(judged)
-
-    return read
+    return _judgement(_beside_law(path))
 
 
 def why_no_law(judged: Any) -> str:
@@ -235,17 +219,8 @@ _ordered = partial(Quantity, reads=("phases",))
 _counted = partial(Quantity, reads=("samples",))
 
 
-def _verdict(judged: Any) -> Value:
-    """The verdict on the law."""
-    if reason := why_no_law(judged):
-        return Unknown(reason=reason)
-    return str(judged.verdict)
-
-
 def _why(judged: Any) -> Value:
     """Why the law does not hold; of a prediction its own field."""
-    if reason := why_no_law(judged):
-        return Unknown(reason=reason)
     why = judged.why if hasattr(judged, "why") else judged.law.why
     return str(why or "none")
 
@@ -310,21 +285,32 @@ _ALL = (
         "state",
         "what the reward has done so far, in a word",
         NONE,
-        _state("word"),
+        _state(lambda state: state.word),
         kind="word",
         words=WORDS,
         fitted=False,
     ),
-    _judged("now", "level of the reward at the last evaluation", LEVEL, _at_end("now")),
-    _judged("gained", "that level less the one at the first evaluation", LEVELS_APART, _at_end("gained")),
+    _judged("now", "level of the reward at the last evaluation", LEVEL, _at_end(lambda state: state.now)),
+    _judged(
+        "gained",
+        "that level less the one at the first evaluation",
+        LEVELS_APART,
+        _at_end(lambda state: state.gained),
+    ),
     _judged(
         "change",
         "change of the level over the last third, or since it is flat",
         LEVELS_APART,
-        _at_end("change"),
+        _at_end(lambda state: state.change),
     ),
-    _judged("flat_steps", "steps for which the reward has been flat", LASTING, _flat_steps, kind="number"),
-    _judged("noise", "noise of one evaluation", GAIN, _state("noise"), kind="number"),
+    _judged(
+        "flat_steps",
+        "steps for which the reward has been flat",
+        LASTING,
+        _state(lambda state: state.last_step - state.since if state.word == "flat" else 0.0),
+        kind="number",
+    ),
+    _judged("noise", "noise of one evaluation", GAIN, _state(lambda state: state.noise), kind="number"),
     _judged("keep_step", "the step to keep", STEPS, _kept("step"), kind="number"),
     _judged("keep_level", "level of the reward at the step to keep", LEVEL, _kept("level"), kind="number"),
     _judged(
@@ -372,7 +358,7 @@ _ALL = (
         "verdict",
         "verdict on the law",
         NONE,
-        _verdict,
+        _judgement(lambda judged: str(judged.verdict)),
         kind="word",
         words=tuple(Verdict),
         fitted=False,
@@ -383,7 +369,7 @@ _ALL = (
         "why",
         "why the law does not hold",
         NONE,
-        _why,
+        _judgement(_why),
         kind="word",
         words=tuple(Why),
         otherwise="the law holds",
