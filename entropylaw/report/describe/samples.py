@@ -19,10 +19,6 @@ from entropylaw.report.numbers import (
     value_and_interval,
 )
 
-SEEDS = (
-    "problems are the unit: seeds of training are not in these intervals; for arms with seeds "
-    "`entropylaw compare LOGS --join samples.parquet`"
-)
 SIZES = {
     "problems": "problems",
     "samples": "samples with a verdict",
@@ -84,10 +80,13 @@ def describe(result: SamplesDocument) -> list[b.Block]:
 
 def _of_files(result: SamplesDocument) -> Iterator[b.Block]:
     """What was not read, the notes, and every file with its bytes; a terminal has these on standard error."""
-    refused = [file.why for file in result.refused]
+    yield b.Notes(b.labelled("not read", (file.why for file in result.refused), ""))
+    seeds = (
+        "problems are the unit: seeds of training are not in these intervals; for arms with seeds "
+        "`entropylaw compare LOGS --join samples.parquet`"
+    )
     left_out = [file.why for file in result.unread if file.fate != "refused"]
-    yield b.Notes(b.labelled("not read", refused, ""))
-    yield b.Notes([b.Note("note", SEEDS), *b.labelled("note", (*left_out, *result.notes), "")])
+    yield b.Notes([b.Note("note", seeds), *b.labelled("note", (*left_out, *result.notes), "")])
     columns = [b.Column("file", "file"), b.Column("bytes", "bytes"), b.Column("not read", "not read")]
     files = [(file.name, f"{file.bytes:,}", "") for file in result.tables]
     files += [(file.name, "", file.fate) for file in result.unread]
