@@ -95,7 +95,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def test_rows_are_enough() -> None:
     runs = [run_report(synthetic()), run_report(falling())]
-    made = csv_text(data_table([index_row(run, run.run) for run in runs], with_phases=True))
+    made = csv_text(data_table([index_row(run, run.fit.run) for run in runs], with_phases=True))
     assert made == rendered(report_runs(document(synthetic(), falling())), "csv")
 
 
