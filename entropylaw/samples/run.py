@@ -189,18 +189,13 @@ def summarise_tables(
     counts = {key: _counts_of(key, rows, answers.get(key), groups) for key, rows in problems.items()}
     fewest = [count.least for count in counts.values()]
     ks = sizes(fewest, options.k)
-    rarefied = min(fewest)
+    least = min(fewest)
     rows = [
         dict(zip(("step", *groups), key, strict=True))
-        | _row_of(problems[key], count, labels.get(key), numbers.summary(count, ks, rarefied))
+        | _row_of(problems[key], count, labels.get(key), numbers.summary(count, ks, least))
         for key, count in counts.items()
     ]
-    about = {
-        "format": source.layout,
-        "columns": leader.named,
-        "rarefied": rarefied,
-        "missing": options.missing,
-    }
+    about = {"format": source.layout, "columns": leader.named, "rarefied": least, "missing": options.missing}
     return Sampled(
         files=[(chosen.file.name, chosen.file.size) for chosen in source.columns],
         unread=source.unread,
@@ -208,7 +203,7 @@ def summarise_tables(
         counts=[*counts.values()],
         groups=groups,
         about=about,
-        notes=(*source.notes, *_notes_on_problems(leader, problems), *sentences(rows, about, rarefied)),
+        notes=(*source.notes, *_notes_on_problems(leader, problems), *sentences(rows, about, least)),
     )
 
 
