@@ -18,7 +18,7 @@ from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
-from entropylaw.results.state import Kept, State
+from entropylaw.results.state import Kept
 
 _DASHED: Any = (0, (4, 2))
 
@@ -27,9 +27,6 @@ _ROOM_FOR_NUMBERS = 0.15
 
 _COLOURS = {"broken": "warn", "falling": "care", "rising": "fine"}
 """State → the colour of its title; others are grey."""
-
-_LETTER = 4.6
-"""Points that a letter takes, with some room."""
 
 
 def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
@@ -100,10 +97,8 @@ def draw_reward(axes: Axes, fit: Fit, *, named: bool = True) -> None:
     steps, _, rewards = fit.evaluations
     _log(axes, steps, rewards, p.colour("blue"))
     ahead = _forecast_of(fit)
-    ends: list[float | None] = []
-    if ahead is not None:
-        for reward in ahead.rewards:
-            ends += [reward.low, reward.value, reward.high]
+    later = ahead.rewards if ahead is not None else ()
+    ends = [end for reward in later for end in (reward.low, reward.value, reward.high)]
     # Above there is room for the label of the step to keep.
     axes.set_ylim(*p.limits(rewards, ends, 1.5, 0.06, 0.2 if named and fit.keep is not None else 0.08))
     if ahead is not None:
@@ -114,7 +109,22 @@ def draw_reward(axes: Axes, fit: Fit, *, named: bool = True) -> None:
         if named:
             _name_kept(axes, fit.keep, steps, rewards)
     if fit.state is not None and fit.state.word == "broken":
-        _mark_lost(axes, fit.state)
+        # Where there is no reward at all, the title says it.
+        axes.axvspan(
+            fit.state.since, axes.get_xlim()[1], color=p.colour("warn"), alpha=0.1, linewidth=0, zorder=1
+        )
+        if fit.state.lost is not None:
+            axes.annotate(
+                "lost",
+                (fit.state.since, 0.5),
+                (4.0, 0.0),
+                axes.get_xaxis_transform(),
+                textcoords="offset points",
+                va="center",
+                color=p.colour("warn"),
+                size=7,
+                zorder=8,
+            )
 
 
 def draw_entropy(axes: Axes, fit: Fit, law: LawFit) -> None:
@@ -157,7 +167,8 @@ def _name_kept(axes: Axes, keep: Kept, steps: FloatArray, rewards: FloatArray) -
     low, high = axes.get_xlim()
     is_left = 2 * step < low + high
     points = 72 * axes.get_window_extent().width / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
-    reach = _LETTER * len(text) / points * (high - low)
+    # A letter takes 4.6 points, with some room.
+    reach = 4.6 * len(text) / points * (high - low)
     first, last = (step, step + reach) if is_left else (step - reach, step)
     highest = max([level, *rewards[(steps >= first) & (steps <= last)]])
     axes.annotate(
@@ -174,29 +185,18 @@ def _name_kept(axes: Axes, keep: Kept, steps: FloatArray, rewards: FloatArray) -
         axes.plot([step, step], [level, highest], color=p.colour("muted"), linewidth=0.5, zorder=3)
 
 
-def _mark_lost(axes: Axes, state: State) -> None:
-    """The stretch without its reward; where there is none at all, the title says it."""
-    axes.axvspan(state.since, axes.get_xlim()[1], color=p.colour("warn"), alpha=0.1, linewidth=0, zorder=1)
-    if state.lost is None:
-        return
-    axes.annotate(
-        "lost",
-        (state.since, 0.5),
-        (4.0, 0.0),
-        axes.get_xaxis_transform(),
-        textcoords="offset points",
-        va="center",
-        color=p.colour("warn"),
-        size=7,
-        zorder=8,
-    )
-
-
 def _log(axes: Axes, steps: FloatArray, values: FloatArray, colour: str) -> None:
     """The logged values as dots."""
     is_long = len(steps) > 120
-    size = 1.6 if is_long else 2.2
-    p.dots(axes, steps, values, size=size, color=colour, alpha=0.45 if is_long else 0.8, zorder=4)
+    p.dots(
+        axes,
+        steps,
+        values,
+        size=1.6 if is_long else 2.2,
+        color=colour,
+        alpha=0.45 if is_long else 0.8,
+        zorder=4,
+    )
 
 
 def _fan(

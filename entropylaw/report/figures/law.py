@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,16 +20,8 @@ from entropylaw.results import Verdict, Why
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 
-AT_ZERO = "at H = 0"
-"""The name of the reward there in a figure."""
-
-_DASHED = (5.0, 2.0)
-
 _FEW = 120
 """Evaluations up to which each has a rim, so that it can be counted."""
-
-_ROOM_FOR_NAMES = 0.19
-"""Share of the entropies, at the right of the axes, for the names of the curves."""
 
 _FINDINGS = {
     Why.curve: "bends away from the law",
@@ -40,16 +31,6 @@ _FINDINGS = {
     Why.neither: "neither H nor the step says more",
 }
 """Why the law does not hold → as the title of a figure, where that is not the word itself."""
-
-
-class Line(NamedTuple):
-    """A curve of rewards (k,) over entropies (k,) with the name of its form, its colour, and its dashes."""
-
-    name: str
-    entropy: FloatArray
-    reward: FloatArray
-    colour: str
-    dashes: tuple[float, ...] | None
 
 
 def law_figure(part: Entry[Fit] | Fit) -> Figure:
@@ -68,7 +49,14 @@ def law_figure(part: Entry[Fit] | Fit) -> Figure:
         gap=0.12,
     ) as (figure, (axes, strip)):
         draw_law(axes, fit, law)
-        _draw_residuals(strip, fit, law)
+        # The law is a straight line over exp(H).
+        expected = np.interp(np.exp(law.entropy), np.exp(fit.curve.entropy), fit.curve.forms["law"])
+        residuals = law.reward - expected
+        strip.axhline(0.0, color=p.colour("ink"), linewidth=0.8, zorder=2)
+        _scatter(strip, law, residuals, size=5.0 if law.n <= _FEW else 3.0)
+        reach = float(np.abs(residuals).max()) or 1.0
+        strip.set_ylim(-1.2 * reach, 1.2 * reach)
+        strip.yaxis.set_major_locator(p.few(2))
         axes.set_ylabel(reward_label(part))
         strip.set_ylabel("residual")
         strip.set_xlabel("entropy H (nats per token)", labelpad=2)
@@ -107,12 +95,15 @@ def draw_law(axes: Axes, fit: Fit, law: LawFit, *, with_names: bool = True) -> N
     """The evaluations, the law, the better curve, the band of the average, and the reward at H = 0."""
     is_zero_drawn = draws_zero(fit)
     lowest = min(float(law.entropy.min()), 0.0) if is_zero_drawn else float(law.entropy.min())
-    lines = _lines_of(fit, law, lowest)
+    shown = np.array(fit.curve.entropy) >= lowest
+    entropy = np.array(fit.curve.entropy)[shown]
+    colours = {"law": "ink"}
     if not fit.is_broken:
-        entropy = np.array(fit.curve.entropy)
-        shown = entropy >= lowest
+        better = better_form(law)
+        if better is not None and better.form in fit.curve.forms:
+            colours[better.form] = FORMS[better.form].colour or "muted"
         axes.fill_between(
-            entropy[shown],
+            entropy,
             np.array(fit.curve.low)[shown],
             np.array(fit.curve.high)[shown],
             color=p.colour("grey"),
@@ -120,62 +111,31 @@ def draw_law(axes: Axes, fit: Fit, law: LawFit, *, with_names: bool = True) -> N
             linewidth=0,
             zorder=2,
         )
-    for line in lines:
-        drawn = axes.plot(
-            line.entropy, line.reward, color=p.colour(line.colour), linewidth=1.2, label=line.name, zorder=5
+    lines = {form: np.array(fit.curve.forms[form])[shown] for form in colours}
+    for form, rewards in lines.items():
+        (line,) = axes.plot(
+            entropy, rewards, color=p.colour(colours[form]), linewidth=1.2, label=form, zorder=5
         )
-        if line.dashes is not None:
-            drawn[0].set_dashes(line.dashes)
-    _draw_evaluations(axes, law)
-    near = [line.reward for line in lines]
+        if form != "law":
+            line.set_dashes((5.0, 2.0))
+    _scatter(axes, law, law.reward, size=10.0 if law.n <= _FEW else 4.0)
     # Of lines that leave the evaluations far behind only a part is shown.
-    rewards = np.array(p.limits(law.reward, chain.from_iterable(near), 0.6, 0.0, 0.0))
+    near = np.array(p.limits(law.reward, chain.from_iterable(lines.values()), 0.6, 0.0, 0.0))
     ends: list[float | None] = []
     if is_zero_drawn:
         ends = [law.ceiling.low, law.ceiling.value, law.ceiling.high]
-    axes.set_ylim(*p.limits(rewards, ends, np.inf, 0.06, 0.16 if with_names else 0.06))
-    room = _ROOM_FOR_NAMES if with_names else 0.03
-    axes.set_xlim(*p.padded(lowest, float(law.entropy.max()), 0.035, room))
+    axes.set_ylim(*p.limits(near, ends, np.inf, 0.06, 0.16 if with_names else 0.06))
+    # On the right there is room for the names of the curves.
+    axes.set_xlim(*p.padded(lowest, float(law.entropy.max()), 0.035, 0.19 if with_names else 0.03))
     if is_zero_drawn:
         _mark_zero(axes, law, with_name=with_names)
     if with_names:
-        ends_of_lines = [(line.name, float(line.reward[-1]), line.colour) for line in lines]
-        p.name_ends(axes, float(lines[0].entropy[-1]), ends_of_lines)
-
-
-def _lines_of(fit: Fit, law: LawFit, lowest: float) -> list[Line]:
-    """The law from the ``lowest`` entropy on, and a more probable form of a run that is not broken."""
-    curve = fit.curve
-    shown = np.array(curve.entropy) >= lowest
-    entropy = np.array(curve.entropy)[shown]
-    lines = [Line("law", entropy, np.array(curve.forms["law"])[shown], "ink", None)]
-    better = None if fit.is_broken else better_form(law)
-    if better is not None and better.form in curve.forms:
-        colour = FORMS[better.form].colour or "muted"
-        lines.append(Line(better.form, entropy, np.array(curve.forms[better.form])[shown], colour, _DASHED))
-    return lines
-
-
-def _draw_evaluations(axes: Axes, law: LawFit) -> None:
-    """The evaluations, coloured by step; few with a rim."""
-    _scatter(axes, law, law.reward, size=10.0 if law.n <= _FEW else 4.0)
-
-
-def _draw_residuals(strip: Axes, fit: Fit, law: LawFit) -> None:
-    """The rewards less the law's at the logged entropies, in units of reward."""
-    curve = fit.curve
-    # The law is a straight line over exp(H).
-    expected = np.interp(np.exp(law.entropy), np.exp(curve.entropy), curve.forms["law"])
-    residuals = law.reward - expected
-    strip.axhline(0.0, color=p.colour("ink"), linewidth=0.8, zorder=2)
-    _scatter(strip, law, residuals, size=5.0 if law.n <= _FEW else 3.0)
-    reach = float(np.abs(residuals).max()) or 1.0
-    strip.set_ylim(-1.2 * reach, 1.2 * reach)
-    strip.yaxis.set_major_locator(p.few(2))
+        named = [(form, float(rewards[-1]), colours[form]) for form, rewards in lines.items()]
+        p.name_ends(axes, float(entropy[-1]), named)
 
 
 def _scatter(axes: Axes, law: LawFit, values: FloatArray, *, size: float) -> None:
-    """Values over the logged entropies, coloured by step."""
+    """Values over the logged entropies, coloured by step; few have a rim."""
     is_few = law.n <= _FEW
     axes.scatter(
         law.entropy,
@@ -218,7 +178,7 @@ def _mark_zero(axes: Axes, law: LawFit, *, with_name: bool) -> None:
     across = axes.get_xaxis_transform()
     axes.plot([0.0, 0.0], [end, at], color=p.colour("muted"), lw=0.5, zorder=3, transform=across)
     axes.annotate(
-        f"{AT_ZERO}: {numbers.format_interval(law.ceiling)}".replace("-", "−"),
+        f"at H = 0: {numbers.format_interval(law.ceiling)}".replace("-", "−"),
         (0.0, at),
         (3.0, 0.0),
         across,

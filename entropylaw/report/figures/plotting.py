@@ -136,15 +136,11 @@ def panels(
     title_colour: str = "warn",
     keys: Sequence[Key] = (),
     head: float = 0.0,
-    foot: float = 0.0,
     left: float = 0.48,
     right: float = 0.36,
     gap: float = 0.1,
-    one_axis: bool = True,
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure as wide as the layout, with a title, a key, and panels; numbers are inches.
-
-    The panels are over ``one_axis``, or each over its own.
+    """A figure as wide as the layout, with a title, a key, and panels over one axis; numbers are inches.
 
     It is filled inside the ``with``. At its end the labels of the panels are placed in one line, and the
     panels are moved in until the labels are on the paper.
@@ -155,21 +151,20 @@ def panels(
         Of the panels, from the top.
     keys
         The lines of the key.
-    head, foot
-        More room above and below the panels.
+    head
+        More room above the panels.
     """
     width, titles = _LAYOUT.get()
     title = title if titles else ()
     top = 0.08 + head + LINE * (len(title) + len(keys)) + (0.06 if keys else 0.0)
-    bottom = 0.38 + foot
+    bottom = 0.38
     height = top + sum(heights) + gap * (len(heights) - 1) + bottom
     with style():
         figure = Figure(figsize=(width, height))
         FigureCanvasAgg(figure)
         margins(figure, left, right, top, bottom, hspace=gap * len(heights) / sum(heights))
-        made = figure.subplots(len(heights), 1, sharex=one_axis, squeeze=False, height_ratios=heights)[:, 0]
-        for axes in made[:1] if one_axis else made:
-            axes.xaxis.set_major_locator(few(6))
+        made = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        made[0].xaxis.set_major_locator(few(6))
         for axes in made:
             axes.yaxis.set_major_locator(few(5))
         made[-1].set_xlabel("step", labelpad=2)
@@ -196,9 +191,15 @@ def _place_labels(figure: Figure, panels: Sequence[Axes]) -> None:
 
     The widths are computed from the letters: to lay out texts takes longer than to draw the data.
     """
-    numbers = max(_width_of_numbers(axes) for axes in panels)
-    beside = numbers + _TICK + 4.0
-    room = beside + _HEIGHT_OF_LABEL + 2.0 if any(axes.get_ylabel() for axes in panels) else beside
+    widest = 0.0
+    for axes in panels:
+        low, high = sorted(axes.get_ylim())
+        ticks = [tick for tick in axes.yaxis.get_majorticklocs() if low <= tick <= high]
+        for text in axes.yaxis.get_major_formatter().format_ticks(ticks):
+            widest = max(widest, sum(_WIDTHS.get(letter, 0.636) for letter in text))
+    # The size of the numbers is 7 points, and they are 10 from the axis; a line of a label takes 11.
+    beside = 7.0 * widest + 6.0 + 4.0
+    room = beside + 9.0 + 2.0 if any(axes.get_ylabel() for axes in panels) else beside
     width, height = figure.get_size_inches()
     figure.subplots_adjust(left=max(figure.subplotpars.left, room / (72 * width)))
     box = panels[-1].get_position()
@@ -207,23 +208,8 @@ def _place_labels(figure: Figure, panels: Sequence[Axes]) -> None:
         axes.yaxis.set_label_coords(-beside / (72 * width * box.width), 0.5)
 
 
-_TICK = 6.0
-"""Points from an axis to its numbers."""
-
-_HEIGHT_OF_LABEL = 9.0
-"""Points of a line of a label."""
-
 _WIDTHS = {".": 0.318, "−": 0.838, "+": 0.838}
 """Widths of letters of numbers in our font, in units of its size; a digit has 0.636."""
-
-
-def _width_of_numbers(axes: Axes) -> float:
-    """The width in points of the widest number beside an axis."""
-    low, high = sorted(axes.get_ylim())
-    ticks = [tick for tick in axes.yaxis.get_majorticklocs() if low <= tick <= high]
-    texts = axes.yaxis.get_major_formatter().format_ticks(ticks)
-    widths = [sum(_WIDTHS.get(letter, 0.636) for letter in text) for text in texts]
-    return 7.0 * max(widths, default=0.0)
 
 
 def write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:

@@ -14,12 +14,6 @@ from entropylaw.report.figures.forecast import draw_entropy, draw_reward, steps_
 from entropylaw.report.figures.law import draw_law
 from entropylaw.results.fit import Fit
 
-_HEIGHT = 0.62
-"""Inches of a panel."""
-
-_GAP = 0.2
-"""Inches between two panels."""
-
 
 def rewards_figure(entries: Sequence[Entry[Fit]]) -> Figure:
     """The rewards over the steps with their forecasts, and every entropy that they have."""
@@ -66,7 +60,7 @@ def _fitted(entries: Sequence[Entry[Fit]]) -> list[tuple[Entry[Fit], Fit]]:
 
 def _panels(number: int) -> AbstractContextManager[tuple[Figure, list[Axes]]]:
     """A figure of so many small panels."""
-    return p.panels([_HEIGHT] * number, head=0.12, right=0.1, gap=_GAP)
+    return p.panels([0.62] * number, head=0.12, right=0.1, gap=0.2)
 
 
 def _title(axes: Axes, text: str) -> None:
