@@ -90,10 +90,9 @@ def _entry_of_run(options: PlotCommand) -> Entry[FitResult] | Entry[PhaseFit]:
         raise inputs.errors[0]
     kind = readable[0].kind
     if kind in ("fit", "phases") and kind != command:
-        content = {"fit": "fit", "phases": "phases"}[command]
         raise UsageError(
             "figure-not-in-source",
-            f"{options.source} is a {kind} document, which holds no {content}",
+            f"{options.source} is a {kind} document, which holds no {command}",
             f"give the log, or what `entropylaw {command}` wrote",
         )
     run = _chosen_run(readable, options)

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-MOST_RUNS = 4
-"""A document with more runs shows only the blocks about all of them."""
-
 _WHITE = 'style="background:#fff;max-width:26em;margin:.6em 0"'
 
 
@@ -32,7 +29,8 @@ def html(result: Any) -> str:
 
     about_all, *runs = by_run(describe(result))
     bodies = []
-    for blocks in (about_all, *runs) if len(runs) <= MOST_RUNS else (about_all,):
+    # A document with more than four runs shows only the blocks about all of them.
+    for blocks in (about_all, *runs) if len(runs) <= 4 else (about_all,):
         svgs = drawn(blocks, "notebook")
         prefix = f"entropylaw-{sha256(''.join(svgs.values()).encode()).hexdigest()[:10]}-"
         heads = [block for block in blocks if isinstance(block, Heading) and block.level < 3]
@@ -54,8 +52,7 @@ def plot(result: Any, ax: Axes | None = None) -> Axes:
     from entropylaw.report.figures.drawings import ONTO
 
     if ax is not None:
-        ax = of_kind(ax, Axes, "ax")
-
+        of_kind(ax, Axes, "ax")
     blocks = describe(result)
     parts = {block.name: block.part for block in blocks if isinstance(block, Figure)}
     for name, draw_on in ONTO.items():

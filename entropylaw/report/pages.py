@@ -53,17 +53,6 @@ def section_of(slug: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Reward:
-    """One of several rewards, described in a part of a page that is folded away."""
-
-    id: str
-    name: str
-    verdict: str
-    about: str
-    body: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Page:
     """A page by the names of its template; a part that it does not have is empty.
 
@@ -85,7 +74,7 @@ class _Page:
     orders: Mapping[str, str] = field(default_factory=dict)
     table: str = ""
     reading: str = ""
-    rewards: Sequence[_Reward] = ()
+    rewards: Sequence[Mapping[str, str]] = ()
     inputs: str = ""
     skipped: Sequence[str] = ()
     written: bool = True
@@ -180,17 +169,17 @@ def run_page(
     return _html(page)
 
 
-def _folded(reward: Drawn) -> _Reward:
-    """The part of a page that describes one of several rewards."""
+def _folded(reward: Drawn) -> dict[str, str]:
+    """The part of a page that describes one of several rewards, and is folded away."""
     entry = reward.report.fit
     section = f"reward:{reward.stem}"
-    return _Reward(
-        id=section,
-        name=entry.reward,
-        verdict=words.state_cell(entry),
-        about=words.why(entry.refusal) if entry.result is None else words.headline(entry.result),
-        body=fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section), folded=True),
-    )
+    return {
+        "id": section,
+        "name": entry.reward,
+        "verdict": words.state_cell(entry),
+        "about": words.why(entry.refusal) if entry.result is None else words.headline(entry.result),
+        "body": fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section), folded=True),
+    }
 
 
 def _inputs(document: ReportDocument, run: RunReport) -> list[Block]:

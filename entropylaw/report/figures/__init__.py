@@ -30,10 +30,6 @@ a run, the entry of phases, the ``PhasesAcross`` of several runs, an ``ArmCompar
 or its ``PairedSamples``."""
 
 
-MOST_TOGETHER = len(ARM_COLOURS)
-"""Arms in one pair of axes; more have small panels of their own."""
-
-
 @dataclass(frozen=True, slots=True)
 class FigureEntry:
     """One figure.
@@ -77,8 +73,8 @@ def reward_label(part: Entry[Fit] | Fit) -> str:
 
 
 def is_overlay(result: ArmComparison) -> bool:
-    """Whether all arms are in one pair of axes."""
-    return len(result.arms) <= MOST_TOGETHER
+    """Whether all arms are in one pair of axes: each has a colour; more have small panels of their own."""
+    return len(result.arms) <= len(ARM_COLOURS)
 
 
 def _law_caption(part: Entry[Fit] | Fit) -> str:

@@ -23,9 +23,6 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 )
 """Lines of the arms: curves that cover one another are all seen, also in grey."""
 
-FARTHEST = 1.5
-"""An axis ends this many spans of the middle half of the runs beyond it; what is farther is an arrow."""
-
 PANEL = 0.62
 """Inches: height of a small panel."""
 
@@ -36,8 +33,7 @@ NAME = 0.17
 def arms_figure(result: ArmComparison) -> Figure:
     """Runs thin and means of the arms thick, and the difference of the curves below with its band.
 
-    More than :data:`~entropylaw.report.figures.MOST_TOGETHER` arms have a small panel each. Raises
-    ValueError: no run has a curve.
+    Arms for which there are too few colours have a small panel each. Raises ValueError: no run has a curve.
     """
     if not any(run.along for arm in result.arms for run in arm.runs):
         raise ValueError("no run of these arms has a curve")
@@ -93,12 +89,15 @@ def _fit_axes(axes: Axes, arms: Sequence[Arm], room: float = 0.05) -> None:
 
 
 def limits(curves: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """The ends of an axis: those of all curves that are not far off the others."""
+    """The ends of an axis: those of all curves that are not far off the others.
+
+    It ends one and a half spans of the middle half of the curves beyond it; what is farther is an arrow.
+    """
     lows = [min(curve) for curve in curves]
     highs = [max(curve) for curve in curves]
     low = float(np.quantile(lows, 0.25))
     high = float(np.quantile(highs, 0.75))
-    span = FARTHEST * (high - low)
+    span = 1.5 * (high - low)
     return max(min(lows), low - span), min(max(highs), high + span)
 
 

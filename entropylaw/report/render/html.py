@@ -20,9 +20,6 @@ from entropylaw.report.figures import NAMED, palette
 from entropylaw.report.figures.palette import glyphs, inline
 from entropylaw.results import Estimate
 
-FORMULA = "R = b − a·exp(H)"
-"""The label of the answer with the coefficients of the law."""
-
 # Label of a note → the kind of group that it is in; notes with other labels are a list of facts.
 _KIND_BY_LABEL = {
     "": "paragraphs",
@@ -125,8 +122,12 @@ def _sections_of(
             case Heading(level=3):
                 sections.append(_Section(block, of_law if block.name == "law" else "", [], []))
             case Answers():
-                of_run, of_law = _split(block)
-                sections[-1].blocks.append(of_run)
+                # Those about the law are the last ones.
+                is_of_law = [note.label in ("law", "R = b − a·exp(H)") for note in block.notes]
+                first = is_of_law.index(True) if True in is_of_law else len(is_of_law)
+                sections[-1].blocks.append(Answers(block.notes[:first]))
+                # The word is said before the numbers.
+                of_law = "; ".join(reversed([note.text for note in block.notes[first:]]))
             case Figure() if block.name in svgs or links.get(block.name):
                 sections[-1].figures.append(block)
             case Heading() | Figure():
@@ -134,15 +135,6 @@ def _sections_of(
             case _:
                 sections[-1].blocks.append(block)
     return sections
-
-
-def _split(block: Answers) -> tuple[Answers, str]:
-    """The answers about the run, and those about the law, which are the last ones, as a text."""
-    is_of_law = [note.label in ("law", FORMULA) for note in block.notes]
-    first = is_of_law.index(True) if True in is_of_law else len(is_of_law)
-    texts = [note.text for note in block.notes[first:]]
-    # The word is said before the numbers.
-    return Answers(block.notes[:first]), "; ".join(reversed(texts))
 
 
 @lru_cache
@@ -206,7 +198,7 @@ def sparkline(trace: Trace) -> Markup:
         last_step = max(last_step, trace.lost_since + 0.1 * (last_step - first_step))
     low = min(trace.values)
     high = max(trace.values)
-    reach = FARTHEST * ((high - low) or abs(high) or 1.0)
+    reach = 0.75 * ((high - low) or abs(high) or 1.0)
     fan = [
         (step, *(min(max(value, low - reach), high + reach) for value in values))
         for step, *values in trace.fan
@@ -234,10 +226,6 @@ def sparkline(trace: Trace) -> Markup:
         drawn += f'<polygon points="{" ".join([*upper, *lower])}"/><polyline class="next" points="{middle}"/>'
     path = " ".join(point(step, value) for step, value in zip(trace.steps, trace.values, strict=True))
     return Markup(f'{drawn}<polyline points="{path}"/>')
-
-
-FARTHEST = 0.75
-"""Most of the range of a series that its fan may lie beyond it in a sparkline."""
 
 
 def typeset(text: str) -> str:

@@ -31,9 +31,6 @@ COUNTED = {
 }
 """Label of sentences, or word for rows, that are counted where they are left out → one, and several."""
 
-FEWEST_COLUMNS = 4
-"""Columns of an overview that are never left out."""
-
 _CELL = 10
 """Characters to which a cell of words may be narrowed, where that is enough to fit a table."""
 
@@ -182,14 +179,14 @@ def _longest(texts: Iterable[str]) -> int:
 
 
 def _that_fit(columns: Sequence[Column], widths: Sequence[int], room: int, gap: int) -> dict[int, int]:
-    """The columns that fit, at least :data:`FEWEST_COLUMNS`, with their widths: the first are narrowed.
+    """The columns that fit, at least four, with their widths: the first are narrowed.
 
     The last columns are left out, of those that are not kept.
     """
     fitting = dict(enumerate(widths))
     fitting[0] = min(widths[0], room // 3)
     for i in reversed(range(1, len(columns))):
-        if len(fitting) <= FEWEST_COLUMNS or sum(fitting.values()) + gap * len(fitting) <= room:
+        if len(fitting) <= 4 or sum(fitting.values()) + gap * len(fitting) <= room:
             break
         if not columns[i].kept:
             del fitting[i]
