@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,8 +17,6 @@ COLOURS = {"planning": "vermilion", "execution": "blue", "semantic": "green", "a
 """Vermilion and blue, which differ in lightness too; purple for all tokens."""
 
 _SHORT = {"semantic": "plans", "aggregate": "all"}
-
-_DASHED: Any = (0, (3, 2))
 
 MOST_LINES = 60
 """Runs that are drawn as lines: an index of a thousand stays small."""
