@@ -109,7 +109,7 @@ def _overlay(result: ArmComparison) -> Figure:
     keys = []
     for arm, look in zip(arms, _LOOKS, strict=False):
         label = f"{short(one_line(arm.arm), 34)}, {counted(len(arm.runs), 'seed')}"
-        keys.append((colours[arm.arm], f"{label}, {arm.failed} failed" if arm.failed else label, [look]))
+        keys.append((colours[arm.arm], f"{label}, {arm.failed} failed" if arm.failed else label, look))
     heights = [1.8] + [0.7] * len(bands)
     with p.panels(heights, keys=keys, left=0.56, right=0.1) as (figure, (axes, *below)):
         for arm, look in zip(arms, _LOOKS, strict=False):

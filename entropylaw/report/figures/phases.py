@@ -129,7 +129,7 @@ def _strip(axes: Axes, row: int, curve: CurvePhases) -> None:
 def across_figure(across: PhasesAcross) -> Figure:
     """The curves of runs as thin lines, and their means with intervals, at shares of the run."""
     curves = across.curves
-    keys = [(COLOURS[curve.name], CURVES[curve.name], [{"linewidth": 1.3}]) for curve in curves]
+    keys = [(COLOURS[curve.name], CURVES[curve.name], {"linewidth": 1.3}) for curve in curves]
     title = p.wrapped(f"entropies of {across.runs} runs, and their means", 50)
     if across.runs > MOST_LINES:
         title += [f"lines are the first {MOST_LINES} runs"]

@@ -31,8 +31,8 @@ from entropylaw.results import Estimate
 
 Kind = Literal["svg", "png", "pdf"]
 
-Key = tuple[str, str, Sequence[Mapping[str, Any]]]
-"""A line of a key: the name of its colour, its words, and the looks of the lines before these."""
+Key = tuple[str, str, Mapping[str, Any]]
+"""A line of a key: the name of its colour, its words, and the look of the line before these."""
 
 WIDTH = 3.4
 """Inches: one column of a two-column paper."""
@@ -177,10 +177,9 @@ def panels(
             weight="bold",
             size=7.5,
         )
-        for i, (name, text, looks) in enumerate(keys):
+        for i, (name, text, look) in enumerate(keys):
             y = 0.06 + LINE * (len(title) + i)
-            for line in looks:
-                mark(figure, (0.08, 0.28), y + 0.055, color=colour(name), **line)
+            mark(figure, (0.08, 0.28), y + 0.055, color=colour(name), **look)
             write(figure, 0.34, y, shown(text), color=colour(name, words=True))
         yield figure, list(made)
         _place_labels(figure, list(made))

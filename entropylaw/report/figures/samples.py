@@ -39,7 +39,7 @@ def pass_figure(document: SamplesDocument) -> Figure:
     steps = [document.rows[row]["step"] for row in rows]
     names = ["all" if step is None else f"step {step:g}" for step in steps]
     colours = ("grey", "blue")[-len(rows) :]
-    keys = [(colour, name, [{"linewidth": 1.4}]) for colour, name in zip(colours, names, strict=True)]
+    keys = [(colour, name, {"linewidth": 1.4}) for colour, name in zip(colours, names, strict=True)]
     with p.panels([1.5], keys=keys) as (figure, (axes,)):
         for curve, colour in zip(curves, colours, strict=True):
             k, value, low, high = np.array(curve).T
@@ -52,7 +52,7 @@ def pass_figure(document: SamplesDocument) -> Figure:
 def pair_figure(pair: PairedSamples) -> Figure:
     """pass@k of two tables, and below their difference with the band over all k."""
     k = np.array([row.k for row in pair.at_k], dtype=float)
-    keys = [("grey", pair.base, [{"linewidth": 1.4}]), ("blue", pair.now, [{"linewidth": 1.4}])]
+    keys = [("grey", pair.base, {"linewidth": 1.4}), ("blue", pair.now, {"linewidth": 1.4})]
     with p.panels([1.1, 0.9], keys=keys) as (figure, (above, below)):
         for side, colour in (("base", "grey"), ("now", "blue")):
             heights = [getattr(row, side) for row in pair.at_k]
@@ -82,7 +82,7 @@ def distinct_figure(document: SamplesDocument) -> Figure:
     first_groups = list(groups.items())[:4]
     colours = ("ink", "blue", "vermilion", "green")
     named = [
-        (colour, " ".join(map(str, key)), [{"linewidth": 1.4}])
+        (colour, " ".join(map(str, key)), {"linewidth": 1.4})
         for colour, (key, _) in zip(colours, first_groups, strict=False)
     ]
     with p.panels([1.5], keys=named if len(first_groups) > 1 else ()) as (figure, (axes,)):
@@ -98,7 +98,7 @@ def distinct_figure(document: SamplesDocument) -> Figure:
 def flow_figure(pair: PairedSamples) -> Figure:
     """How many problems were kept, gained and lost: from those solved before to those solved now."""
     counts = {fate.fate: len(fate.problems) for fate in pair.fates}
-    keys = [(FATES[name], f"{name} {count}", [{"linewidth": 5}]) for name, count in counts.items()]
+    keys = [(FATES[name], f"{name} {count}", {"linewidth": 5}) for name, count in counts.items()]
     ends: list[dict[str, tuple[float, float]]] = []
     for order in (("kept", "lost", "gained", "neither"), ("kept", "gained", "lost", "neither")):
         edges = np.cumsum([0, *map(counts.__getitem__, order)]).tolist()
