@@ -33,6 +33,13 @@ def why(refusal: Refusal | None) -> str:
     return refusal.message if refusal is not None else "its document gives no reason"
 
 
+def law_words(law: LawFit | None) -> str:
+    """The word about the law with its one reason: ``undecided: a line in H fits as well, or better``."""
+    if law is None:
+        return "none"
+    return f"{law.verdict.value}: {law.why.value}" if law.why is not None else law.verdict.value
+
+
 def headline(fit: Fit) -> str:
     """A run in a line: its state, the level now, and the step to keep."""
     if fit.state is None:
