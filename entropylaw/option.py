@@ -77,7 +77,8 @@ class Option:
             if word == "--":
                 return [*complete, *words[i:]]
             complete.append(word)
-            if word in self.flags and words[i + 1 : i + 2] not in [[choice] for choice in self.kind.choices]:
+            following = words[i + 1] if i + 1 < len(words) else ""
+            if word in self.flags and following not in self.kind.choices:
                 complete.append(self.alone)
         return complete
 

@@ -45,7 +45,7 @@ FARTHEST = 4.0
 AHEAD = 0.5
 """How far ahead it is forecast where no step is given, likewise."""
 
-METHOD = "errors of such forecasts in other runs"
+METHOD = "level, recent change, fixed constants"
 
 DF = 5.0
 """Degrees of freedom of a forecast's error."""
@@ -63,7 +63,7 @@ GOES_ON = 0.2
 """Share of a change that goes on where it is sure."""
 
 DRIFT = 0.1
-"""Wanderings by which a reward rises besides, as far as there is room."""
+"""Share of the wandering by which a reward rises in addition, at most that share of the room above it."""
 
 OF_WANDER, OF_CHANGE = 0.05, 0.37
 """Parts of the squared wandering, and of the change's squared error, in the squared scale."""

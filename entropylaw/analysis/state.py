@@ -131,9 +131,10 @@ def state_of(
         now = _exactly(float(reward[-1]), now)
         change = _exactly(0.0, change)
         gained = _exactly(0.0, gained)
-    keep = kept_step(step, reward, levels, counts)
     if loss is not None and not has_ended:
         keep = _kept_before(loss, step, reward, levels, is_share=is_share)
+    else:
+        keep = kept_step(step, reward, levels, counts)
     return State(
         word=word,
         since=since,
@@ -295,10 +296,10 @@ def loss_of(reward: FloatArray, gain: float) -> Loss | None:
     """Where more than half of what a reward (n,) had gained is gone, beyond noise; None where it is not.
 
     For some number w of evaluations, the best mean of w in a row less that of the last w, or three, exceeds
-    4 + √(2 ln(n/w)) standard errors, half of what was gained, three gains that count, and a quarter of the
-    best; and the last third of w has not come back. The variance is the larger of the mean squared
-    difference, without the largest one, and, of a reward that is often 0, that of a count. No median decides:
-    half of the values may be 0.
+    (4 + √(2 ln(n/w)))·√(½ + 3/(2w)) standard errors, half of what was gained, three gains that count, and a
+    quarter of the best; and the last third of w has not come back. The variance is half of the mean squared
+    difference without the largest one, corrected for correlation; of a reward that is often 0 it is at least
+    that of a count. No median decides: half of the values may be 0.
     """
     for width in LOSS_WINDOWS:
         if 2 * width >= reward.size:

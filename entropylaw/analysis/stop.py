@@ -105,7 +105,7 @@ def stop_line(
 def is_over(used: Evaluations, forecast: Forecast | None, steps: float | None) -> bool:
     """Whether no reward was a new best one for half of the plan, and a gain until its end is unlikely.
 
-    The plan ends at ``steps``, or at the usual one. Of a reward that never moves there is no forecast.
+    The plan ends at ``steps``, or at the usual one. A reward that never moves has no forecast.
     """
     if forecast is not None and forecast.p_ever >= UNLIKELY:
         return False
@@ -156,7 +156,7 @@ def _forecast_for(
 
 
 def exploded_since(step: FloatArray, entropy: FloatArray) -> float | None:
-    """The step from which an entropy is above twice its lowest, at three evaluations or more; or None.
+    """The step since which an entropy is above twice its lowest, for three evaluations or more; or None.
 
     An entropy of 0, or of nan, is none that was measured.
     """

@@ -94,8 +94,8 @@ class PredictCommand(Joined, LawOptions, Written):
     Also the entropies that give a target reward; without a target: the entropy now, and half as many steps
     again. Predictions at an entropy are averaged over functional forms. An entropy has two intervals: for the
     mean, and the wider prediction interval; one outside the fitted range is marked as extrapolated. A later
-    step is forecast from the level and the last change of the reward, by what other runs did next, and needs
-    no entropy. Options of the fit, columns included, are for logs, not for what `entropylaw fit` wrote.
+    step is forecast from the level and the last change of the reward, and needs no entropy. Options of the
+    fit, columns included, are for logs, not for what `entropylaw fit` wrote.
     """
 
     example: ClassVar[str] = "entropylaw predict demo/grpo_s0.csv --target-entropy 0.05"

@@ -105,8 +105,8 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
     series
         Of an index: the line of the reward; None where there is no fit.
     headline, no_phases, phases_words
-        Of an index, in words: why the law does not hold, or why the run was refused; why there are no phases,
-        or what they say.
+        Of an index, in words: state, level now and step to keep, or why the run was refused; why there are
+        no phases, or what they say.
     """
 
     law: str

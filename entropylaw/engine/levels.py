@@ -280,8 +280,9 @@ def smoothed_entropy(step: FloatArray, entropy: FloatArray, at: FloatArray) -> S
     if entropy.min() >= 0:
         curve = np.maximum(curve, 0.0)
     noise = weight @ np.array([model.square[index] * model.noise for model, index in parts])
-    # A trend of m values is the spline of penalty 1/(1.5 · size), and the kernel that a spline is of evenly
-    # spaced values has the fourth root of a penalty per value as its scale.
+    # The mean of a trend is a smoothing spline of the penalty 1/(1.5 · size). On evenly spaced values a
+    # spline is a kernel, whose scale is the fourth root of the penalty per value; the 1 that log1p adds
+    # keeps it within the run where the size is 0.
     size = np.array([model.sizes[index] for model, index in parts])
     length = float(np.exp(-0.25 * (weight @ np.log1p(1.5 * size * m))))
     return SmoothedEntropy(

@@ -325,7 +325,7 @@ def _errors(
 def error_columns(step: FloatArray, sd: FloatArray, length: float) -> list[FloatArray]:
     """Columns (n,) whose sum, each times a standard normal number, is the error of a smoothed curve.
 
-    Errors of sd (n,) at steps (n,) are as alike as values of the kernel that a smoothing spline is, of scale
+    Errors of sd (n,) at steps (n,) are correlated as the equivalent kernel of a smoothing spline, of scale
     ``length`` (Silverman 1984, doi:10.1214/aos/1176346710). The columns are those of a Cholesky factor, the
     largest variance first, until little is left or there are
     :data:`~entropylaw.engine.constants.MOST_ERRORS`.

@@ -243,6 +243,7 @@ def _decide_value(
         holds = (value == gate.word) is (gate.operator == "==")
         known = value in gate.quantity.words
         sentence = f"{gate.quantity.name} is {value!r}" if known else gate.quantity.otherwise
+        # A word is compared as an interval that is all, or not at all, on one side.
         return _BY_PART[holds, holds][0], sentence
     return _decide_number(gate, value, limit, run, rules)  # type: ignore[arg-type]
 

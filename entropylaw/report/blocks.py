@@ -181,7 +181,7 @@ class Answer(Note, frozen=True, kw_only=True):
 
 
 class Answers(Notes, frozen=True):
-    """What comes first of all: answers, in tiles on a page."""
+    """What comes first of all: answers; on a page a sentence."""
 
 
 class Figure(Struct, frozen=True):

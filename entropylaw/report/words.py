@@ -128,7 +128,7 @@ def about_state(state: State) -> list[str]:
 
 
 def since_words(state: State) -> str:
-    """The step since which a word holds: of a third of a run it is between two evaluations."""
+    """The step since which a word holds, rounded: no evaluation need be where a last part begins."""
     return format_step(round(state.since) if state.since >= 100 else float(f"{state.since:.3g}"))
 
 

@@ -20,8 +20,8 @@ class StopLine(Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     says
-        ``"broken"``: by its state; ``"exploded"``: the entropy is above twice its lowest level at three
-        evaluations or more, and the reward is below its best with a probability of 0.99 or more;
+        ``"broken"``: by its state; ``"exploded"``: the entropy is above twice its lowest level at the last
+        three evaluations or more, and the reward is below its best with a probability of 0.99 or more;
         ``"finished"``: the planned end is reached; ``"stop"``: no reward was a new best one for half of the
         plan, and ``p_ever`` is below 0.4; ``"not known"``: there is no forecast for the planned end, or no
         score; otherwise ``"go on"``.

@@ -90,7 +90,7 @@ def _of_files(result: SamplesDocument) -> Iterator[b.Block]:
     columns = [b.Column("file", "file"), b.Column("bytes", "bytes"), b.Column("not read", "not read")]
     files = [(file.name, f"{file.bytes:,}", "") for file in result.tables]
     files += [(file.name, "", file.fate) for file in result.unread]
-    yield b.Table(columns, files, detail=True, counted="file")
+    yield b.Table(columns, files, detail=True)
 
 
 def of_pair(pair: PairedSamples, level: float) -> Iterator[b.Block]:

@@ -123,7 +123,7 @@ def _sections_of(
                 sections.append(_Section(block, of_law if block.name == "law" else "", [], []))
             case Answers():
                 # Those about the law are the last ones.
-                is_of_law = [note.label in ("law", "R = b − a·exp(H)") for note in block.notes]
+                is_of_law = [note.label == "law" for note in block.notes]
                 first = is_of_law.index(True) if True in is_of_law else len(is_of_law)
                 sections[-1].blocks.append(Answers(block.notes[:first]))
                 # The word is said before the numbers.

@@ -96,7 +96,7 @@ def _of_topics(run: Sequence[Block], topics: Sequence[str]) -> list[Block]:
 
 
 def _hidden_counts(hidden: Iterable[Block]) -> str:
-    """``+8 forms · 2 cautions``: the rows and the sentences that are left out."""
+    """``+2 quantities · 1 caution``: the rows and the sentences that are left out."""
     numbers = Counter[str]()
     for block in hidden:
         if isinstance(block, Table) and block.counted:
