@@ -45,7 +45,7 @@ def shown_path(path: str) -> str:
         return path.replace(os.sep, "/")
     with suppress(OSError, ValueError):  # the working folder was deleted, or is another
         return absolute.relative_to(Path.cwd()).as_posix()
-    return "/".join(absolute.parts[-2:])
+    return Path(*absolute.parts[-2:]).as_posix()
 
 
 def is_utf8(path: str) -> bool:

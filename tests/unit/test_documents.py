@@ -220,6 +220,7 @@ def test_paths_are_shown_without_the_machine(monkeypatch, tmp_path):
     assert shown_path("logs/x.csv") == "logs/x.csv"
     assert shown_path(str(tmp_path / "logs" / "x.csv")) == "logs/x.csv"
     assert shown_path("/somewhere/else/run/x.csv") == "run/x.csv"
+    assert shown_path("/x.csv") == "/x.csv"
 
 
 def schema_of(kind: str) -> Any:
