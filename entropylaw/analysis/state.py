@@ -103,37 +103,31 @@ def state_of(
     is_share = is_share_of_count(reward, max_reward)
     levels = levels_of_reward(step, reward, is_share=is_share)
     counts = gain_of(levels, is_share=is_share) if gain is None else gain
-    loss = loss_of(reward, counts) if is_score else None
-    is_constant = not np.ptp(reward)
-    word, since = _word_of(step, levels, counts)
-    if is_constant:
-        word = "flat"
-        since = float(step[0])
     has_ended = rewards_end_early(step, end)
-    if has_ended or loss is not None:
-        word = "broken"
-    elif step.size > FEWEST and not is_constant and word != "cannot tell":
-        before = levels_of_reward(step[:-1], reward[:-1], is_share=is_share)
-        if _word_of(step[:-1], before, counts)[0] != word:
-            word = "cannot tell"
-            since = _begin(step, SPANS[-1])
+    loss = loss_of(reward, counts) if is_score and not has_ended else None
+    word: Word = "broken"
     if has_ended:
         since = float(step[-1])
     elif loss is not None:
         since = float(step[loss.first])
-    over = 1.0 - (since - step[0]) / (step[-1] - step[0]) if word == "flat" else SPANS[-1]
-    third = levels.along_line(SPANS[-1]).estimate(level=level, method=METHOD)
+    else:
+        word, since = _agreed_word(step, reward, levels, counts, is_share=is_share)
     now = now_of(levels, reward, max_reward, level=level)
-    change = levels.along_line(over).estimate(level=level, method=METHOD)
+    third = levels.along_line(SPANS[-1]).estimate(level=level, method=METHOD)
+    change = third
+    if word == "flat":
+        share = 1.0 - (since - step[0]) / (step[-1] - step[0])
+        change = levels.along_line(share).estimate(level=level, method=METHOD)
     gained = levels.between(levels.last, 0).estimate(level=level, method=METHOD)
-    if is_constant:
+    if not np.ptp(reward):
         # The level of equal values is theirs to within rounding only.
         now = _exactly(float(reward[-1]), now)
         change = _exactly(0.0, change)
         gained = _exactly(0.0, gained)
-    if loss is not None and not has_ended:
+    keep: Kept | None = None
+    if loss is not None:
         keep = _kept_before(loss, step, reward, levels, is_share=is_share)
-    else:
+    elif is_score:
         keep = kept_step(step, reward, levels, counts)
     return State(
         word=word,
@@ -145,8 +139,8 @@ def state_of(
         gained=gained,
         gain=counts,
         noise=levels.noise,
-        keep=keep if is_score else None,
-        lost=None if loss is None or has_ended else (loss.best, loss.now),
+        keep=keep,
+        lost=None if loss is None else (loss.best, loss.now),
     )
 
 
@@ -167,6 +161,22 @@ def _levels_of_bytes(step: bytes, reward: bytes, is_share: bool) -> Levels:
 def _exactly(value: float, estimate: Estimate) -> Estimate:
     """The estimate with this value and no uncertainty."""
     return replace(estimate, value=value, low=value, high=value, std_error=0.0)
+
+
+def _agreed_word(
+    step: FloatArray, reward: FloatArray, levels: Levels, gain: float, *, is_share: bool
+) -> tuple[Word, float]:
+    """The word about a reward that is not lost, on which all evaluations and all but the last agree."""
+    if not np.ptp(reward):
+        return "flat", float(step[0])
+    word, since = _word_of(step, levels, gain)
+    if step.size == FEWEST or word == "cannot tell":
+        return word, since
+    before = levels_of_reward(step[:-1], reward[:-1], is_share=is_share)
+    word_before, _ = _word_of(step[:-1], before, gain)
+    if word_before != word:
+        return "cannot tell", _begin(step, SPANS[-1])
+    return word, since
 
 
 def _word_of(step: FloatArray, levels: Levels, gain: float) -> tuple[Word, float]:
