@@ -9,6 +9,7 @@ from entropylaw.analysis.law.evaluations import Evaluations
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.errors import FitError
 from entropylaw.results.forecast import Forecast
+from entropylaw.results.result import replace
 from entropylaw.results.state import State
 from entropylaw.results.stop import Says, StopLine
 
@@ -67,23 +68,12 @@ def stop_line(
         forecast, why_none = _forecast_for(used, state, steps, max_reward=max_reward, level=level)
     if not is_score and not why_none:
         why_none = "no run is over by a number that is no score"
-    exploded = exploded_since(used.step, used.entropy)
-    is_finished = steps is not None and steps <= now
-    says: Says = "not known" if why_none else "go on"
-    if state is not None and state.word == "broken":
-        says = "broken"
-    elif is_score and exploded is not None and _is_below_best(state):
-        says = "exploded"
-    elif is_finished:
-        says = "finished"
-    elif is_score and state is not None and is_over(used, forecast, steps):
-        says = "stop"
     end = steps
     if end is None:
         end = now if forecast is None else forecast.step[0]
     steps_left = max(end - now, 0.0)
-    return StopLine(
-        says=says,
+    line = StopLine(
+        says="not known" if why_none else "go on",
         reward=label,
         is_score=is_score,
         step=now,
@@ -92,14 +82,36 @@ def stop_line(
         best_step=best_step_of(used) if used.step.size else None,
         steps_left=steps_left,
         cost=None if cost_per_step is None else steps_left * cost_per_step,
-        exploded_since=exploded,
+        exploded_since=exploded_since(used.step, used.entropy),
         why_none=why_none,
-        at_step=None if forecast is None else forecast.step[0],
-        expected=None if forecast is None else forecast.rewards[0],
-        p_gain=None if forecast is None else forecast.p_gains[0],
-        p_ever=None if forecast is None else forecast.p_ever,
-        gain=None if forecast is None else forecast.gain,
     )
+    if forecast is not None:
+        line = replace(
+            line,
+            at_step=forecast.step[0],
+            expected=forecast.rewards[0],
+            p_gain=forecast.p_gains[0],
+            p_ever=forecast.p_ever,
+            gain=forecast.gain,
+        )
+    why_over = _why_over(line, used, forecast, steps)
+    return line if why_over is None else replace(line, says=why_over)
+
+
+def _why_over(
+    line: StopLine, used: Evaluations, forecast: Forecast | None, steps: float | None
+) -> Says | None:
+    """What ends a run, by its state, its entropy, its plan or its forecast; None where nothing does."""
+    state = line.state
+    if state is not None and state.word == "broken":
+        return "broken"
+    if line.is_score and line.exploded_since is not None and _is_below_best(state):
+        return "exploded"
+    if steps is not None and steps <= line.step:
+        return "finished"
+    if line.is_score and state is not None and is_over(used, forecast, steps):
+        return "stop"
+    return None
 
 
 def is_over(used: Evaluations, forecast: Forecast | None, steps: float | None) -> bool:

@@ -119,14 +119,20 @@ def why_unusable(quantity: Quantity, run: RunEntries, value: Value | None, *, an
         reasons = sentences(result.findings, "reason")
         return f"the law fails for this run: {reasons[0] if reasons else 'its document gives no reason'}"
     numbers = (value.value, value.low, value.high) if isinstance(value, Estimate) else (value,)
-    if not quantity.fitted or not any(isinstance(number, float) for number in numbers):
-        return ""
-    evaluations = result.law.n if quantity.of_law else result.n_rewards
+    # A value without a number says itself why.
+    if quantity.fitted and any(isinstance(number, float) for number in numbers):
+        return _why_too_few(result, of_law=quantity.of_law)
+    return ""
+
+
+def _why_too_few(result: Any, *, of_law: bool) -> str:
+    """Why the evaluations of a result are too few for a fitted number; empty where they are not."""
+    evaluations = result.law.n if of_law else result.n_rewards
     if evaluations is None:
         return "the document does not say of how many evaluations it is: predict from the fit again"
     if evaluations < FEWEST_FITTED:
         return f"{counted(evaluations, 'evaluation')}, and a fitted number needs {FEWEST_FITTED}"
-    size = result.law.residuals.effective_n if quantity.of_law else LEAST_EFFECTIVE
+    size = result.law.residuals.effective_n if of_law else LEAST_EFFECTIVE
     if size < LEAST_EFFECTIVE:
         # Rounded down: no size below the least one is shown as that.
         shown = math.floor(100 * size) / 100
