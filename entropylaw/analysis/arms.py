@@ -71,7 +71,7 @@ def undecided(
         compares all pairs.
     level, margin
         Level of the intervals; the smallest difference of reward that counts, in reward units: where not
-        given, the largest gain that counts in a run (:func:`_usual_margin`).
+        given, the largest of :func:`_usual_margin` over the runs.
     along
         The column at equal values of which rewards are compared, by default entropy.
     paired
@@ -94,16 +94,11 @@ def undecided(
         )
     chosen: str | None = None
     how = ""
-    if pairs is None and baseline == "all":
-        pairs = [(later, earlier) for earlier, later in combinations(names, 2)]
-    elif pairs is None:
-        numbers = {name: len(runs) for name, runs in arms.items()}
-        chosen, how = baseline_of(numbers) if baseline is None else (baseline, "as named")
-        pairs = [(name, chosen) for name in names if name != chosen]
+    if pairs is None:
+        pairs, chosen, how = _pairs_with(baseline, arms)
     seeds, refused = seeds_of(arms)
     if margin is None:
-        series = [seed.series for seed in seeds]
-        margin = max(map(_usual_margin, series), default=0.01)
+        margin = max((_usual_margin(seed.series) for seed in seeds), default=0.01)
     design = Comparison(
         names=names,
         seeds=seeds,
@@ -132,6 +127,16 @@ def undecided(
         paired=paired,
         findings=tuple(design.findings()),
     )
+
+
+def _pairs_with(baseline: str | None, arms: Arms) -> tuple[Sequence[tuple[str, str]], str | None, str]:
+    """The pairs that are compared, each an arm and its baseline; the one of all, and how it was chosen."""
+    if baseline == "all":
+        return [(later, earlier) for earlier, later in combinations(arms, 2)], None, ""
+    how = "as named"
+    if baseline is None:
+        baseline, how = baseline_of({name: len(runs) for name, runs in arms.items()})
+    return [(name, baseline) for name in arms if name != baseline], baseline, how
 
 
 def _usual_margin(run: RunSeries) -> float:

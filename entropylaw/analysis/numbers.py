@@ -103,12 +103,6 @@ def law_of_run(
     a = of_a.estimate(level=level, method=OWN)
     b = of_b.estimate(level=level, method=OWN)
     ceiling = reads.ceiling(reads.law_possible, reads.top).estimate(level=level, method=OWN)
-    correlation = reads.correlation()
-    drift_share, effective_n = reads.memory()
-    p_no_curve = max(reads.p_no_curve())
-    p_term = reads.share(reads.table.term > 0)
-    p_first = reads.share(reads.table.first > 0)
-    long_memory = reads.share(reads.long)
     unknown_because = _why_unknown(used, entropy, a)
     if unknown_because:
         a = b = ceiling = unknown(unknown_because, level=level, method=OWN)
@@ -124,7 +118,6 @@ def law_of_run(
     weights = {name: reads.averaged * rows for name, rows in rows_of_forms.items()}
     weights = {name: weight for name, weight in weights.items() if weight.any()}
     curve, *curves = reads.table.mean_curves(entropy, [reads.law, *weights.values()])
-    residual = reward - curve
     fitted = np.minimum(curve, reads.top)
     for array in (used.step, used.entropy, entropy, smoothed.sd, reward, fitted):
         array.setflags(write=False)
@@ -139,7 +132,7 @@ def law_of_run(
         a=a,
         b=b,
         ceiling=ceiling,
-        correlation=correlation,
+        correlation=reads.correlation(),
         entropy_now=float(entropy[-1]),
         entropy_noise=smoothed.noise,
         forms=_forms(reads, dict(zip(weights, curves, strict=True)), reward, level),
@@ -148,16 +141,10 @@ def law_of_run(
             for name, rows in rows_of_forms.items()
             if not rows.any()
         },
-        p_term=p_term,
-        p_first=p_first,
-        p_no_curve=p_no_curve,
-        residuals=Residuals(
-            sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
-            lag1=lag1(residual),
-            effective_n=min(effective_n * reads.table.group, float(reward.size)),
-            drift_share=drift_share,
-            long_memory=long_memory,
-        ),
+        p_term=reads.share(reads.table.term > 0),
+        p_first=reads.share(reads.table.first > 0),
+        p_no_curve=max(reads.p_no_curve()),
+        residuals=_residuals(reads, reward - curve),
         r_squared=r_squared(used.entropy, reward),
         step=used.step,
         entropy=used.entropy,
@@ -167,6 +154,18 @@ def law_of_run(
         reward=reward,
         fitted=fitted,
         dropped=used.dropped,
+    )
+
+
+def _residuals(reads: Reads, residual: FloatArray) -> Residuals:
+    """The numbers of the residuals (n,) of the law's curve."""
+    drift_share, effective_n = reads.memory()
+    return Residuals(
+        sd=float(np.sqrt(residual @ residual / (residual.size - 2))),
+        lag1=lag1(residual),
+        effective_n=min(effective_n * reads.table.group, float(residual.size)),
+        drift_share=drift_share,
+        long_memory=reads.share(reads.long),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,7 +94,8 @@ def fit_phases(
     curve.
     """
     run = of_kind(run, str, "run")
-    level, least = checked_level(level), 1.0 / (DRAWS + 1)
+    level = checked_level(level)
+    least = 1.0 / (DRAWS + 1)
     if 1.0 - level < least - 1e-12:
         raise UsageError(
             "bad-level",
@@ -111,19 +112,23 @@ def fit_phases(
     curves = {name: fit.curve for name, fit in fitted.items()}
     cautions = phase_cautions(s, logged, curves)
     cautions += [note("curve-left-out", why=error.message) for error in refusals]
-    answers = _order_of(fitted, level)
-    if answers["verdict"] is None:
+    order = _order_of(fitted, level)
+    if order.verdict is None:
         cautions.append(note("classes-not-separable") if set(fitted) == {"aggregate"} else note("no-order"))
-    answers |= {name: curves.get(name) for name in CURVES}
+    missing = {name: int(np.isnan(logged[name]).sum()) for name in curves}
     return PhaseFit(
         run=run,
-        **answers,
+        planning=curves.get("planning"),
+        execution=curves.get("execution"),
+        semantic=curves.get("semantic"),
+        aggregate=curves.get("aggregate"),
+        delta=order.delta,
+        later=order.later,
+        verdict=order.verdict,
         level=level,
         findings=(*cautions, *findings),
         dropped={
-            f"no entropy of {CURVES[name]} at that step": missing
-            for name in curves
-            if (missing := int(np.isnan(logged[name]).sum()))
+            f"no entropy of {CURVES[name]} at that step": number for name, number in missing.items() if number
         },
     )
 
@@ -132,7 +137,8 @@ def _fit_curves(
     step: FloatArray, logged: Mapping[str, FloatArray], level: float
 ) -> tuple[dict[str, Fitted], list[FitError]]:
     """The curves that can be fitted, and the errors of the others; a FitError where there is none."""
-    fitted, refusals = dict[str, Fitted](), list[FitError]()
+    fitted: dict[str, Fitted] = {}
+    refusals: list[FitError] = []
     for name in filter(logged.__contains__, CURVES):
         try:
             fitted[name] = fit_curve(step, logged[name], name, level)
@@ -147,7 +153,8 @@ def _fit_curves(
 
 def _checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
     """A checked column as floats: an entropy of one of :data:`CURVES`."""
-    column, quantity = as_floats(values, name), f"entropies of {CURVES[name]}"
+    column = as_floats(values, name)
+    quantity = f"entropies of {CURVES[name]}"
     if column.size != step.size:
         raise FitError(
             "lengths-differ",
@@ -167,25 +174,36 @@ def _checked_column(step: FloatArray, values: Any, name: str) -> FloatArray:
     return np.where(finite, column, np.nan)
 
 
-def _order_of(fitted: dict[str, Fitted], level: float) -> dict[str, Any]:
-    """The fields of a :class:`PhaseFit` on the order of planning's rise and the end of execution's fall."""
-    order: dict[str, Any] = dict.fromkeys(("delta", "later", "verdict"))
+class _Order(NamedTuple):
+    """The order of planning's rise and the end of execution's fall: fields of :class:`PhaseFit`."""
+
+    verdict: str | None = None
+    delta: Estimate | None = None
+    later: float | None = None
+
+
+def _order_of(fitted: dict[str, Fitted], level: float) -> _Order:
+    """The order of the two in the curves of a run; no verdict where one of them is missing."""
     plans = [fitted[name] for name in ("planning", "semantic") if name in fitted]
     if not plans or "execution" not in fitted:
-        return order
-    # Planning, unless only the plans rise.
-    act, plan = fitted["execution"], max(plans, key=lambda plan: plan.curve.rises is True)
+        return _Order()
     if all(plan.curve.rises is False for plan in plans):
-        return order | {"verdict": WORDS[1]}
-    if not plan.curve.rises or not act.settled.size:
-        return order | {"verdict": WORDS[2]}
-    apart = plan.onset - act.settled
+        return _Order(verdict=WORDS[1])
+    # Planning, unless only the plans rise.
+    plan = max(plans, key=lambda plan: plan.curve.rises is True)
+    execution = fitted["execution"]
+    if not plan.curve.rises or not execution.settled.size:
+        return _Order(verdict=WORDS[2])
+    apart = plan.onset - execution.settled
     reach = WIDER * (plan.curve.last_step - plan.curve.first_step)
     verdict, reverse, overlapping = VERDICTS[:3]
     if np.mean(apart > reach) < level:
         verdict = reverse if np.mean(apart < -REVERSE * reach) >= level else overlapping
-    later = float(np.mean(apart > 0) + 0.5 * np.mean(apart == 0))
-    return {"delta": of_draws(apart, level, reach), "later": later, "verdict": verdict}
+    return _Order(
+        verdict=verdict,
+        delta=of_draws(apart, level, reach),
+        later=float(np.mean(apart > 0) + 0.5 * np.mean(apart == 0)),
+    )
 
 
 def combine_phases(fits: Sequence[PhaseFit], *, level: float | None = None) -> PhasesAcross:
