@@ -162,7 +162,7 @@ def slope(step: FloatArray, entropy: FloatArray, reward: FloatArray) -> float:
         firsts=((0.0, 1.0),),
     )
     reads = Reads(table_of(used.step, used.smoothed().entropy, used.reward, prior=law_alone))
-    a, _ = reads.coefficients()
+    a, _ = reads.coefficients
     (value,) = a.quantiles([0.5])
     return float(value)
 

@@ -7,7 +7,7 @@ import numpy as np
 from entropylaw.analysis.law.estimates import tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import levels_of
+from entropylaw.engine.levels import levels_of, levels_of_run
 from entropylaw.engine.threads import one_thread
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import SPENT
@@ -51,6 +51,7 @@ def entropy_ahead(
     return path, Estimate(value=first[1], low=first[0], high=first[2], level=level, method=method, note=note)
 
 
+@one_thread
 def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) -> Estimate:
     """Entropy lost per 100 steps over the last third of the run, nats; negative where it grows.
 
@@ -76,7 +77,8 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
         return Estimate(
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
         )
-    return levels_of(step, entropy).slope(1.0 / 3.0, per=-100.0).estimate(level=level, method=method)
+    levels = levels_of_run(step, entropy)
+    return levels.slope(1.0 / 3.0, per=-100.0).estimate(level=level, method=method)
 
 
 FEWEST = 8
@@ -94,7 +96,7 @@ def explosion_of(step: FloatArray, entropy: FloatArray) -> list[Finding]:
     """A caution where the level of the entropy (n,) ends above twice its lowest; nothing else."""
     if step.size < FEWEST or np.ptp(entropy) == 0:
         return []
-    levels = levels_of(step, entropy)
+    levels = levels_of_run(step, entropy)
     level = levels.level()
     lowest = int(np.argmin(level))
     if not 0 < EXPLODED * level[lowest] < level[-1]:

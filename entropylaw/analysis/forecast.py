@@ -26,10 +26,10 @@ from entropylaw.analysis.law.evaluations import (
     is_constant,
     rewarded,
 )
-from entropylaw.analysis.state import bounds_of, gain_of, is_share_of_count, levels_of_reward
+from entropylaw.analysis.state import bounds_of, gain_of, is_share_of_count
 from entropylaw.arguments import as_floats, checked_level, of_kind
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import Levels
+from entropylaw.engine.levels import Levels, levels_of_run
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
@@ -263,7 +263,7 @@ def forecast_of(
     check_rewards(used.reward, max_reward)
     at, path = _targets(at_step, entropy_path, used.step)
     is_share = is_share_of_count(used.reward, max_reward)
-    levels = levels_of_reward(used.step, used.reward, is_share=is_share)
+    levels = levels_of_run(used.step, used.reward, is_share=is_share)
     done = so_far(used.step, used.reward, levels, max_reward)
     gain = gain_of(levels, is_share=is_share) if gain is None else checked_gain(gain)
     lead = (at - used.step[-1]) / (used.step[-1] - used.step[0])

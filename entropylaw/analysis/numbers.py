@@ -99,7 +99,7 @@ def law_of_run(
     """
     entropy = smoothed.entropy
     reward = used.reward
-    of_a, of_b = reads.coefficients()
+    of_a, of_b = reads.coefficients
     a = of_a.estimate(level=level, method=OWN)
     b = of_b.estimate(level=level, method=OWN)
     ceiling = reads.ceiling(reads.law_possible, reads.top).estimate(level=level, method=OWN)

@@ -7,12 +7,11 @@ How often each is right, and what came after it: ``docs/benchmarks/state.md``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import Levels, levels_of
+from entropylaw.engine.levels import Levels, levels_of_run
 from entropylaw.engine.threads import one_thread
 from entropylaw.results import Estimate
 from entropylaw.results.result import replace
@@ -101,7 +100,7 @@ def state_of(
     if step.size < FEWEST:
         return None
     is_share = is_share_of_count(reward, max_reward)
-    levels = levels_of_reward(step, reward, is_share=is_share)
+    levels = levels_of_run(step, reward, is_share=is_share)
     counts = gain_of(levels, is_share=is_share) if gain is None else gain
     has_ended = rewards_end_early(step, end)
     loss = loss_of(reward, counts) if is_score and not has_ended else None
@@ -144,20 +143,6 @@ def state_of(
     )
 
 
-def levels_of_reward(step: FloatArray, reward: FloatArray, *, is_share: bool) -> Levels:
-    """The level of rewards (n,), as :func:`entropylaw.engine.levels.levels_of`.
-
-    The state, the forecast, the drawn curve, and the next look at a run that grows need it of the same
-    rewards: the last few are kept.
-    """
-    return _levels_of_bytes(step.tobytes(), reward.tobytes(), is_share)
-
-
-@lru_cache(maxsize=8)
-def _levels_of_bytes(step: bytes, reward: bytes, is_share: bool) -> Levels:
-    return levels_of(np.frombuffer(step), np.frombuffer(reward), is_share=is_share)
-
-
 def _exactly(value: float, estimate: Estimate) -> Estimate:
     """The estimate with this value and no uncertainty."""
     return replace(estimate, value=value, low=value, high=value, std_error=0.0)
@@ -172,7 +157,7 @@ def _agreed_word(
     word, since = _word_of(step, levels, gain)
     if step.size == FEWEST or word == "cannot tell":
         return word, since
-    before = levels_of_reward(step[:-1], reward[:-1], is_share=is_share)
+    before = levels_of_run(step[:-1], reward[:-1], is_share=is_share)
     word_before, _ = _word_of(step[:-1], before, gain)
     if word_before != word:
         return "cannot tell", _begin(step, SPANS[-1])
@@ -288,7 +273,7 @@ def _kept_before(loss: Loss, step: FloatArray, reward: FloatArray, levels: Level
     kept_at = float(step[best])
     height = float(reward[best])
     if step.size >= FEWEST:
-        kept_at, height = _highest(step, reward, levels_of_reward(step, reward, is_share=is_share))
+        kept_at, height = _highest(step, reward, levels_of_run(step, reward, is_share=is_share))
     p_better = float(levels.at(levels.last).below(np.array([height]))[0])
     return Kept(step=kept_at, level=height, p_better=p_better, is_last=False)
 

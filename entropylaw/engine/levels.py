@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -221,6 +221,20 @@ def levels_of(
         df=float(y.size - 1),
         noise=float(np.sqrt(weight @ noise_variance * blocks.size)) * unit,
     )
+
+
+def levels_of_run(step: FloatArray, values: FloatArray, *, is_share: bool = False) -> Levels:
+    """The level of rewards or entropies (n,) of a run, as :func:`levels_of`.
+
+    State and forecast, findings of a log with several rewards, and the next look at a run that grows need it
+    of the same values: the last few are kept.
+    """
+    return _levels_of_bytes(step.tobytes(), values.tobytes(), is_share)
+
+
+@lru_cache(maxsize=8)
+def _levels_of_bytes(step: bytes, values: bytes, is_share: bool) -> Levels:
+    return levels_of(np.frombuffer(step), np.frombuffer(values), is_share=is_share)
 
 
 def level_now(step: FloatArray, values: FloatArray) -> Cells:

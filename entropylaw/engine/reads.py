@@ -301,24 +301,19 @@ class Reads:
         return self.share(free), self.share(free & short) / p_short
 
     @cached_property
-    def _of_law(self) -> tuple[FloatArray, FloatArray]:
-        """Location and scale of the law's a, and of b = ceiling + a, in the rows of the law."""
+    def coefficients(self) -> tuple[Cells, Cells]:
+        """The law's a, and b = ceiling + a."""
         table = self.table
         name = "flat" if self.evidence[table.is_form("flat")].any() else "law"
         a = -1.0 / table.candidates.law_unit * table.coefficient_of(table.candidates.of(name))
         location, scale = table.numbers(a, table.ceiling() + a, rows=self.law > 0)
-        return location + np.array([[0.0], [table.candidates.origin]]), scale
-
-    def coefficients(self) -> tuple[Cells, Cells]:
-        """The law's a and b."""
-        location, scale = self._of_law
-        a = merged(location[0], scale[0], self.table.df, self.law)
-        b = merged(location[1], scale[1], self.table.df, self.law)
-        return a, b
+        of_a = merged(location[0], scale[0], table.df, self.law)
+        of_b = merged(location[1] + table.candidates.origin, scale[1], table.df, self.law)
+        return of_a, of_b
 
     def correlation(self) -> float:
         """Correlation of the law's a and b: b = ceiling + a gives their covariance."""
-        a, b = self.coefficients()
+        a, b = self.coefficients
         numbers = (a, b, self.ceiling(self.law))
         variances = [cells.sd() ** 2 for cells in numbers]
         if not np.isfinite(variances).all() or min(variances[:2]) <= 0:

@@ -45,7 +45,7 @@ def generalised(design, reward, matrix):
 
 def coefficients(reads):
     """Ceiling, a and b of the law under one covariance: locations and scales."""
-    cells = (reads.ceiling(reads.law), *reads.coefficients())
+    cells = (reads.ceiling(reads.law), *reads.coefficients)
     return np.array([[cell.location[0], cell.scale[0]] for cell in cells])
 
 
@@ -75,7 +75,7 @@ def test_interval_of_one_covariance_is_statsmodels_t_interval(sm):
     step, entropy, design, reward = problem(40, uneven=True)
     reads = reads_under(fixed(3.0, 0.4), entropy, reward, step)
     reference = sm.GLS(reward, design, sigma=covariance(step, length=3.0, share=0.4)).fit().conf_int(0.1)
-    found = [cells.quantiles((0.05, 0.95)) for cells in (reads.ceiling(reads.law), reads.coefficients()[0])]
+    found = [cells.quantiles((0.05, 0.95)) for cells in (reads.ceiling(reads.law), reads.coefficients[0])]
     np.testing.assert_allclose(found, reference, rtol=1e-6)
 
 

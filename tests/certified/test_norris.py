@@ -45,7 +45,7 @@ def digits(found: float, certified: float) -> float:
     ("name", "sign", "key"), [("a", -1.0, "slope"), ("b", 1.0, "intercept")], ids=["a", "b"]
 )
 def test_coefficients_and_standard_errors(norris, name, sign, key):
-    cells = dict(zip("ab", norris.coefficients(), strict=True))[name]
+    cells = dict(zip("ab", norris.coefficients, strict=True))[name]
     value, std_error = CERTIFIED[key]
     assert digits(sign * cells.location[0], value) >= 11
     assert digits(cells.scale[0], std_error) >= 10
@@ -61,6 +61,6 @@ def test_residual_sd_and_r_squared(norris):
 def test_interval_is_the_textbook_one(norris):
     # t quantile for 34 degrees of freedom at 0.975, from R: qt(0.975, 34)
     half = 2.032244509317719 * CERTIFIED["slope"][1]
-    low, value, high = norris.coefficients()[0].quantiles((0.025, 0.5, 0.975))
+    low, value, high = norris.coefficients[0].quantiles((0.025, 0.5, 0.975))
     assert high - value == pytest.approx(half, rel=1e-6)
     assert value - low == pytest.approx(half, rel=1e-6)

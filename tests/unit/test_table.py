@@ -34,7 +34,7 @@ def numbers(reads: Reads):
     cells = (
         reads.ceiling(reads.averaged),
         reads.ceiling(reads.law),
-        reads.coefficients()[0],
+        reads.coefficients[0],
     )
     return np.array([cell.quantiles(ENDS) for cell in cells])
 
