@@ -66,7 +66,7 @@ def fit_law(entropy: Any, reward: Any, step: Any, options: FitOptions, *, run: s
         ``Fit.no_law``: ``entropy-constant``, ``reward-constant``, ``entropy-not-a-mean``, ``no-entropy``,
         ``too-few-evaluations``.
     UsageError
-        ``bad-argument``.
+        ``bad-gain``, ``bad-argument``.
 
     Notes
     -----

@@ -61,8 +61,8 @@ LEAST_CORRELATED = 0.5
 """Prior probability of a correlated noise to that of white noise."""
 
 MOST_OF_ENTROPY = 100
-"""Logged entropies above which blocks are smoothed: with fewer, a steep fall and the
-law's curve over it are averaged away."""
+"""Logged entropies above which blocks are smoothed: with fewer, a steep fall and the law's curve over it are
+averaged away."""
 
 TRENDS_OF_ENTROPY = (2.0, 20.0, 200.0, 2000.0, 2e4, 1e6, 1e8)
 """The size of an entropy's trend: some entropies have hardly any noise. It has no walk, whose fast changes
@@ -193,13 +193,12 @@ def levels_of(
     later: FloatArray | None = None,
     *,
     is_share: bool = False,
-    most: int = MOST,
 ) -> Levels:
     """The level of ``values`` (n,), n ≥ 4, at their blocks and at ``later`` steps.
 
     Where they are a share of something counted, the noise of a share is among the kinds of noise.
     """
-    blocks = blocks_of(step, values, most)
+    blocks = blocks_of(step, values)
     y, origin, unit = _standardised(blocks)
     every = blocks.step if later is None else np.concatenate([blocks.step, later])
     x = (every - blocks.step[0]) / (blocks.step[-1] - blocks.step[0])
@@ -417,7 +416,9 @@ class _Models:
 
     def posterior(self, index: int) -> tuple[FloatArray, FloatArray]:
         """Mean (p,) and variance (p,) of the level with one of the sizes."""
-        size, weights, inner = self.sizes[index], self.weights[index], self.inner[index]
+        size = self.sizes[index]
+        weights = self.weights[index]
+        inner = self.inner[index]
         mean = self.constant[index] + size * (self.across @ (weights * self.residual[index]))
         rest = 1.0 - size * (self.across @ (weights * self.ones))
         variance = size * self.kernel.variance - size**2 * (self.across**2 @ weights) + rest**2 / inner
@@ -425,7 +426,8 @@ class _Models:
 
     def covariance(self, index: int) -> FloatArray:
         """Covariance (m, m) of the level at the blocks with one of the sizes."""
-        size, weights = self.sizes[index], self.weights[index]
+        size = self.sizes[index]
+        weights = self.weights[index]
         across = self.across[: weights.size]
         rest = 1.0 - size * (across @ (weights * self.ones))
         covariance = size * self.kernel.across[: weights.size] - size**2 * (across * weights) @ across.T
