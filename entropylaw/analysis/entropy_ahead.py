@@ -11,6 +11,7 @@ from entropylaw.engine.levels import levels_of, levels_of_run
 from entropylaw.engine.threads import one_thread
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import SPENT
+from entropylaw.results.phases import EXPLODED
 from entropylaw.results.result import Finding, caution
 
 SMALLEST_ENTROPY = 1e-4
@@ -83,9 +84,6 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
 
 FEWEST = 8
 """Fewest logged entropies in which an explosion is looked for."""
-
-EXPLODED = 2.0
-"""Times its lowest level above which an entropy has exploded."""
 
 SURE = 0.975
 """Probability from which it has."""

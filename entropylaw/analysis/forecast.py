@@ -374,7 +374,7 @@ def _targets(at_step: Any, entropy_path: Any, step: FloatArray) -> tuple[FloatAr
         )
     if entropy_path is None:
         return at, None
-    path = checked_entropies(entropy_path)
+    path = checked_entropies(entropy_path, "entropy_path")
     if path.size != at.size:
         raise UsageError(
             "lengths-differ",

@@ -9,6 +9,7 @@ from entropylaw.analysis.law.evaluations import Evaluations
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.errors import FitError
 from entropylaw.results.forecast import Forecast
+from entropylaw.results.phases import EXPLODED
 from entropylaw.results.result import replace
 from entropylaw.results.state import State
 from entropylaw.results.stop import Says, StopLine
@@ -21,9 +22,6 @@ UNLIKELY = 0.4
 
 LASTING = 3
 """Evaluations in a row that make an explosion."""
-
-EXPLODED = 2.0
-"""Times its lowest level above which an entropy has exploded."""
 
 SURE = 0.99
 """Probability that the reward is below its best from which on such an entropy is a failure."""

@@ -61,7 +61,7 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     state, no_state
         What its reward has done so far, and why that is not known.
     gain
-        The gain of reward that counts; None without a state.
+        The gain of reward that counts; without a state the one that was given, or None.
     forecast, no_forecast
         The reward at a later step, and why there is none.
     stop_line

@@ -1,6 +1,6 @@
 """The state of a run: one word about what its reward has done so far, and the numbers behind it."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -9,7 +9,7 @@ from entropylaw.results import Estimate
 Word = Literal["broken", "falling", "cannot tell", "rising", "flat"]
 """What a reward has done so far, in the order in which a run needs attention."""
 
-WORDS: tuple[Word, ...] = ("broken", "falling", "cannot tell", "rising", "flat")
+WORDS: tuple[Word, ...] = get_args(Word)
 
 
 class Kept(Struct, frozen=True, kw_only=True):

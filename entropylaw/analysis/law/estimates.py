@@ -25,9 +25,9 @@ def unknown(why: str, *, level: float, method: str) -> Estimate:
     return Estimate(value=None, low=None, high=None, level=level, method=method, note=why)
 
 
-def checked_entropies(entropy: Any) -> FloatArray:
+def checked_entropies(entropy: Any, name: str = "entropy") -> FloatArray:
     """One entropy or several, nats, as an array (m,); UsageError ``bad-entropy`` as :func:`predict`."""
-    values = as_floats(entropy, "entropy")
+    values = as_floats(entropy, name)
     bad = values[~((values >= 0) & (values <= HIGHEST_ENTROPY))]
     if bad.size:
         raise UsageError(
