@@ -379,7 +379,7 @@ class Comparison:
         return [self.difference("shift", curves, a, b), self.difference("movement", moved, a, b)]
 
     def coefficients(self, common: tuple[float, float] | None, a: int, b: int) -> list[Difference]:
-        """Ceiling, a and b of the runs that have not failed.
+        """Ceiling, a and b of the living runs that have a law.
 
         Where the law fails, runs on other stretches of one curve have other coefficients: no interval.
         """

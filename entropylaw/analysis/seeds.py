@@ -37,8 +37,7 @@ class Seed:
     ``along`` (m,) ascends; ``curve`` (m,) are local lines, whose weights of the evaluations are ``smoother``
     (m, n), and ``coarse`` (m,) those of twice the bandwidth. ``moved`` (m,) is what the error of the entropy
     is in reward, and ``noise`` the standard deviation of the evaluations about the curve. Those of a run
-    without values of the column are empty.
-    ``failed`` says how it broke, ``short`` that it ended early.
+    without values of the column are empty. ``failed`` says how it broke, ``short`` that it ended early.
     """
 
     arm: int
