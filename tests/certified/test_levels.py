@@ -224,5 +224,6 @@ def test_the_level_now_is_that_of_the_last_step():
     assert level_now(step, y).mean() == pytest.approx(found.level()[found.last])
     walks = [np.cumsum(np.random.default_rng(seed).normal(0, 1, 40)) for seed in range(30)]
     errors = [level_now(step[:40], walk).mean() - walk[-1] for walk in walks]
-    assert np.sqrt(np.mean(np.square(errors))) < 0.5
+    # Some of a walk's last steps may be correlated noise; the mean of two values is off by half a step.
+    assert np.sqrt(np.mean(np.square(errors))) < 0.45
     assert level_now(np.arange(8.0), np.ones(8)).mean() == pytest.approx(1.0)
