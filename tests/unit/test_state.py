@@ -115,9 +115,25 @@ def test_a_loss_is_found_with_where_it_began(kind, n):
 
 
 @pytest.mark.parametrize("n", [12, 60, 400])
-def test_a_loss_after_two_evaluations_is_found(n):
-    reward = noisy(np.concatenate([np.full(2, 0.5), np.full(n - 2, 0.05)]), sd=0.02)
-    assert state(reward).word == "broken"
+@pytest.mark.parametrize("left", [0.05, 0.22])
+def test_a_loss_after_two_evaluations_is_found(n, left):
+    # Of .22 the mean of the first three is less than half gone.
+    reward = noisy(np.concatenate([np.full(2, 0.5), np.full(n - 2, left)]), sd=0.005)
+    found = state(reward)
+    assert found.word == "broken"
+    # With so few evaluations before the loss it is the largest reward.
+    assert found.keep.step == 10.0 * np.argmax(reward)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_step_to_keep_of_a_lost_run_is_by_the_level_before_the_loss(seed):
+    reward = noisy(np.concatenate([np.linspace(0.2, 0.7, 30), np.full(30, 0.0)]), sd=0.01, seed=seed)
+    reward[12] = 0.75
+    found = state(reward)
+    assert (found.word, found.since) == ("broken", 300.0)
+    # The largest reward is an outlier at step 120, and the level of all evaluations is highest before 280.
+    assert 280.0 <= found.keep.step <= 290.0
+    assert found.keep.level == pytest.approx(0.69, abs=0.03)
 
 
 @pytest.mark.parametrize("kind", FALLS)

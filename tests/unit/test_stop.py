@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 
+import entropylaw
 from entropylaw.analysis.stop import exploded_since
 from entropylaw.report.words import stop_words
+from entropylaw.results.result import replace
 from tests.laws import stop_line_of
 from tests.typed import typed
 
@@ -41,27 +43,51 @@ def peaked():
     return np.concatenate([np.linspace(0.2, 0.55, 10), np.full(40, 0.5)])
 
 
-def test_a_stop_takes_half_of_the_plan_without_a_new_best_reward_and_no_gain_in_sight():
-    values = run(peaked())
+def falling():
+    """Rewards that climb to the tenth evaluation, and then fall."""
+    return np.concatenate([peaked()[:10], np.linspace(0.5, 0.4, 40)])
+
+
+@pytest.mark.parametrize("make", [peaked, falling])
+def test_a_stop_takes_half_of_the_plan_without_a_new_best_reward_and_no_gain_in_sight(make):
+    values = run(make())
+    seen = set()
     for steps in (400.0, 600.0, 1200.0, 3000.0):
         lines = [stop_line_of(*(v[:n] for v in values), steps=steps, max_reward=1) for n in range(12, 51)]
         for line in lines:
             assert line.best_step == STEP[9]
             is_long = line.step - line.best_step >= steps / 2
-            assert (line.says == "stop") is (is_long and line.p_ever < 0.4)
+            is_unlikely = line.p_ever < 0.4
+            assert (line.says == "stop") is (is_long and is_unlikely)
+            # A shorter patience, and a larger probability, would be a stop at some of these.
+            if line.step - line.best_step >= 0.4 * steps:
+                seen.add((is_long, is_unlikely))
+    assert {(True, True), (True, False)} <= seen
+    assert ((False, True) in seen) is (make is falling)
     assert stop_line_of(*values, steps=400.0, max_reward=1).says == "stop"
     assert stop_line_of(*values, steps=3000.0, max_reward=1).says != "stop"
 
 
+def test_a_gain_at_any_step_until_the_end_keeps_a_run_going_and_a_cost_is_not_stopped():
+    values = run(falling())
+    ahead = entropylaw.forecast(*values, at_step=STEP[-1] + 8)
+    found = {
+        p_ever: stop_line_of(*values, forecast=replace(ahead, p_gains=(0.1,), p_ever=p_ever)).says
+        for p_ever in (0.1, 0.5)
+    }
+    assert found == {0.1: "stop", 0.5: "go on"}
+    line = stop_line_of(*values, max_reward=1, is_score=False)
+    assert (line.says, line.why_none) == ("not known", "no run is over by a number that is no score")
+
+
 def test_without_a_plan_it_ends_after_half_as_many_steps_again():
-    falling = np.concatenate([peaked()[:10], np.linspace(0.5, 0.4, 40)])
-    line = stop_line_of(*run(falling), max_reward=1)
+    line = stop_line_of(*run(falling()), max_reward=1)
     assert (line.says, line.best_step) == ("stop", 72.0)
     assert stop_words(line).startswith(
         "entropylaw: stop: no new best reward since step 72, half of the plan or more"
     )
     assert stop_line_of(*run(climbing(25))).says == "go on"
-    assert stop_line_of(*(v[:9] for v in run(falling)), max_reward=1).says == "go on"
+    assert stop_line_of(*(v[:9] for v in run(falling())), max_reward=1).says == "go on"
 
 
 def test_a_run_too_short_a_reward_that_never_moves_and_a_reached_end_have_no_forecast():
