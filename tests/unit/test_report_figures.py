@@ -11,6 +11,7 @@ from itertools import combinations, product
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
@@ -178,6 +179,8 @@ def test_of_a_broken_run_nothing_is_drawn_beyond_its_evaluations_and_what_is_los
     assert set(lines) >= {"law"}
     assert "rate" not in lines
     assert min(lines["law"]) >= broken.result.law.lowest_entropy
+    # There is no band of the average.
+    assert not any(isinstance(each, PolyCollection) for each in law_figure(broken).axes[0].collections)
     above, below = forecast_figure(broken).axes
     assert "lost" in [text.get_text() for text in above.texts]
     for axes in (above, below):
@@ -355,6 +358,8 @@ def test_a_forecast_shows_the_numbers_of_its_end_and_the_step_to_keep() -> None:
 
 def test_a_run_that_is_too_short_has_its_series_without_a_forecast() -> None:
     few = synthetic("few", n=6)
+    # There is no fan.
+    assert not forecast_figure(few).axes[0].collections
     assert NAMED["forecast"].caption(few) == "The reward and the entropy."
     with pytest.raises(ValueError, match="no figures"):
         law_figure(refused())
