@@ -34,6 +34,11 @@ def test_fit_fits_a_terminal_and_predict_reads_its_document_exactly(run, lab, tm
     assert done.returncode == 0
     stored_in = "stored in reports/clean_start_s0.fit.json for `entropylaw predict`; more with --details\n"
     assert done.stderr == stored_in
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 6
+    assert max(map(len, lines)) <= 100
+    # The command that is named, tried.
+    assert run("predict").returncode == 0
     stored = run("predict", "--target-entropy", "0.1", "--format", "json")
     assert stored.stdout == run("predict", RUN, "--target-entropy", "0.1", "--format", "json").stdout
     assert "reading reports/clean_start_s0.fit.json" in stored.stderr
