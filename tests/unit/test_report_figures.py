@@ -179,8 +179,10 @@ def test_of_a_broken_run_nothing_is_drawn_beyond_its_evaluations_and_what_is_los
     assert set(lines) >= {"law"}
     assert "rate" not in lines
     assert min(lines["law"]) >= broken.result.law.lowest_entropy
-    # There is no band of the average.
-    assert not any(isinstance(each, PolyCollection) for each in law_figure(broken).axes[0].collections)
+    # There are no reward at H = 0 and no band of the average.
+    axes = law_figure(broken).axes[0]
+    assert not any("at H = 0" in text.get_text() for text in axes.texts)
+    assert not any(isinstance(each, PolyCollection) for each in axes.collections)
     above, below = forecast_figure(broken).axes
     assert "lost" in [text.get_text() for text in above.texts]
     for axes in (above, below):
