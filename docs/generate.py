@@ -108,8 +108,7 @@ def trust_table() -> str:
     """What the README quotes of the benchmarks: each number is a cell of a benchmark's page."""
     sizes = ("n 12", "n 40", "n 120", "n 500")
     covered = cell("forecasts", "covered · missed above · below · worst repository", "left-out half")
-    # The other title is that of a page which an earlier command wrote.
-    at_0 = cell("table", "under the law, all", "reward at H = 0 covered", "ceiling by the law covered")
+    at_0 = cell("table", "under the law, all", "reward at H = 0 covered")
     clear = cell("law_words", "the law, R² ≥ .5, n ≥ 40", "`holds`")
     clocks = [cell("law_words", truth, "`holds`") for truth in ("one clock", "two clocks")]
     rows = (
@@ -173,14 +172,13 @@ def tables_of(page: str) -> list[list[list[str]]]:
     return found
 
 
-def cell(page: str, begins: str, *titles: str) -> str:
-    """The cell of a benchmark's page under one of some titles, in the first row there that begins so."""
+def cell(page: str, begins: str, title: str) -> str:
+    """The cell of a benchmark's page under a title, in the first row there that begins so."""
     for head, *rows in tables_of(page):
-        column = next((i for i, title in enumerate(head) if title in titles), None)
         row = next((row for row in rows if row[0].startswith(begins)), None)
-        if column is not None and row is not None:
-            return row[column]
-    raise LookupError(f"docs/benchmarks/{page}.md has no row {begins!r} with a column {titles[0]!r}")
+        if title in head and row is not None:
+            return row[head.index(title)]
+    raise LookupError(f"docs/benchmarks/{page}.md has no row {begins!r} with a column {title!r}")
 
 
 def shares(cells: Iterable[str]) -> str:
