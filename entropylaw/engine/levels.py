@@ -72,6 +72,9 @@ POWERS_OF_ENTROPY = (1.0, 0.7)
 """Powers of the step in which that trend is smooth: a smaller one takes the noise of the first entropies for
 a fall."""
 
+AT_ONCE = 4096
+"""Evaluations at which the entropy is smoothed together: each takes a row as long as the blocks per model."""
+
 _NEGLIGIBLE = 1e-4
 """Probability below which a model is left out, relative to the best one."""
 
@@ -279,16 +282,21 @@ def smoothed_entropy(step: FloatArray, entropy: FloatArray, at: FloatArray) -> S
     blocks = blocks_of(step, entropy, MOST_OF_ENTROPY)
     y, origin, unit = _standardised(blocks)
     m = y.size
-    every = np.concatenate([blocks.step, at])
-    x = (every - every.min()) / (blocks.step[-1] - every.min())
+    begin = np.concatenate([blocks.step, at]).min()
     white, _ = next(_noises(blocks, is_share=False))
-    models = [_Models(kernel, np.sqrt(white), y) for kernel in _kernels_of_entropy(x, m)]
-    parts, weight = _plausible(models)
-    posteriors = [model.posterior(index) for model, index in parts]
-    means = np.array([mean for mean, _ in posteriors])[:, m:]
-    scales = np.array([variance for _, variance in posteriors])[:, m:]
-    mean = weight @ means
-    variance = weight @ (scales * (m - 1) / (m - 3) + (means - mean) ** 2)
+    root = np.sqrt(white)
+    pieces = []
+    for first in range(0, at.size, AT_ONCE):
+        every = np.concatenate([blocks.step, at[first : first + AT_ONCE]])
+        x = (every - begin) / (blocks.step[-1] - begin)
+        parts, weight = _plausible([_Models(kernel, root, y) for kernel in _kernels_of_entropy(x, m)])
+        posteriors = [model.posterior(index) for model, index in parts]
+        means = np.array([mean for mean, _ in posteriors])[:, m:]
+        scales = np.array([variance for _, variance in posteriors])[:, m:]
+        mean = weight @ means
+        variance = weight @ (scales * (m - 1) / (m - 3) + (means - mean) ** 2)
+        pieces.append((mean, variance))
+    mean, variance = np.concatenate(pieces, axis=1)
     curve = mean * unit + origin
     if entropy.min() >= 0:
         curve = np.maximum(curve, 0.0)

@@ -1,12 +1,14 @@
 """The level of a series against dense algebra, scipy's t distributions, and scipy's smoothing spline."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.interpolate import make_smoothing_spline
 
 from entropylaw.engine import levels
-from entropylaw.engine.levels import blocks_of, level_now, levels_of
+from entropylaw.engine.levels import blocks_of, level_now, levels_of, smoothed_entropy
 
 NEARLY_NEVER = 1e-100
 """A prior probability with which a model is left out; the logarithm of 0 would warn."""
@@ -227,3 +229,22 @@ def test_the_level_now_is_that_of_the_last_step():
     # Some of a walk's last steps may be correlated noise; the mean of two values is off by half a step.
     assert np.sqrt(np.mean(np.square(errors))) < 0.45
     assert level_now(np.arange(8.0), np.ones(8)).mean() == pytest.approx(1.0)
+
+
+def test_an_entropy_is_smoothed_in_pieces_as_at_once_and_in_little_memory(monkeypatch):
+    step, y = values(60)
+    whole = smoothed_entropy(step, y, step[::2])
+    monkeypatch.setattr(levels, "AT_ONCE", 7)
+    pieces = smoothed_entropy(step, y, step[::2])
+    for one, other in ((whole.entropy, pieces.entropy), (whole.sd, pieces.sd)):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    assert (whole.noise, whole.length) == (pieces.noise, pieces.length)
+    monkeypatch.undo()
+    step, y = values(40_000)
+    tracemalloc.start()
+    try:
+        smoothed_entropy(step, y, step)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50e6
