@@ -1,4 +1,4 @@
-"""What is said of arms: the answer first, one line per arm, every line with what it rests on."""
+"""What is said of arms: the answer first, one line per arm, every line with what it is from."""
 
 import pytest
 

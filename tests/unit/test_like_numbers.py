@@ -64,7 +64,7 @@ def compared(folder: Path, *arguments: str) -> ArmComparison:
 
 
 def numbers(result: ArmComparison) -> dict[str, np.ndarray]:
-    """Every difference with its interval, and what it rests on; nan where that is unknown."""
+    """Every difference with its interval, and what it is from; nan where that is unknown."""
     (pair,) = result.pairs
     return {
         row.quantity: np.array(

@@ -186,7 +186,9 @@ def test_skipped_files_stand_at_the_end_and_warnings_at_the_top() -> None:
 def test_numbers_that_are_not_known_are_not_shown_as_numbers() -> None:
     nothing = Estimate(value=None, low=None, high=None, level=0.95, method="none", note="cannot be told")
     unknown = replace(row("good"), ceiling=nothing, forecast=nothing, p_gain=None)
-    parsed = Page(pages.index_page([unknown]))
+    text = pages.index_page([unknown])
+    assert cells(text, unknown.slug)[3] == "—"
+    parsed = Page(text)
     assert not re.search(r"\bnan\b|\bNone\b|\binf\b", parsed.text)
 
 
