@@ -143,12 +143,12 @@ def _forecast_for(
 ) -> tuple[Forecast | None, str]:
     """The forecast at the end of some evaluations, and why there is none for the planned end."""
     step = used.step
-    if state is None:
-        return None, f"it needs {FEWEST} evaluations"
-    last = float(step[-1])
+    last = float(step[-1]) if step.size else 0.0
     if steps is not None and steps <= last:
         words = "is reached" if steps == last else f"was passed (the log is at step {last:g})"
         return None, f"the planned end, step {steps:g}, {words}"
+    if state is None:
+        return None, f"it needs {FEWEST} evaluations"
     at = usual_step(step) if steps is None else steps
     farthest = last + FARTHEST * float(last - step[0])
     too_far = f"step {at:g} is more than {FARTHEST:g} lengths of the run ahead" if at > farthest else ""

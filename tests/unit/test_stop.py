@@ -133,6 +133,9 @@ def test_an_entropy_that_rises_while_the_reward_does_is_named_and_not_an_alarm()
     line = stop_line_of(*run(climbing(), entropy))
     assert (line.says, line.exploded_since) == ("go on", STEP[13])
     assert "go on: the entropy is above twice its lowest level since step 104" in stop_words(line)
+    ended = stop_line_of(*run(climbing(), entropy), steps=float(STEP[-1]))
+    reasons = "the planned end, step 392, is reached; the entropy is above twice its lowest level"
+    assert stop_words(ended).startswith(f"entropylaw: finished: {reasons} since step 104 · ")
 
 
 def test_a_run_at_its_planned_end_is_finished():
@@ -144,6 +147,8 @@ def test_a_run_at_its_planned_end_is_finished():
     assert (line.state.keep.step, line.state.keep.is_last) == (392.0, True)
     gone = stop_line_of(*run(np.concatenate([climbing(30), np.zeros(20)])), steps=300)
     assert gone.says == "broken"
+    few = stop_line_of(*run(climbing(5)), steps=float(STEP[4]))
+    assert stop_words(few).startswith("entropylaw: finished: the planned end, step 32, is reached · ")
 
 
 def test_a_reward_that_is_always_0_is_a_stop():
