@@ -65,20 +65,30 @@ def _gate_lines(runs: Sequence[Sequence[Block]]) -> list[str]:
 
 def _lines(run: Sequence[Block], details: str) -> list[str]:
     """The lines of a run; what is left out is counted in the last one."""
-    shown = _of_topics(run, TOPICS if details == ALL else (details,) if details else ())
-    visible = [block for block in shown if details == ALL or not getattr(block, "detail", False)]
-    widths = dict.fromkeys((True, False), 0)
-    for block in visible:
-        for note in _notes(block, details):
-            of_answers = isinstance(block, Answers)
-            widths[of_answers] = max(widths[of_answers], len(note.label))
+    topics: Sequence[str] = (details,) if details else ()
+    if details == ALL:
+        topics = TOPICS
+    visible: list[tuple[Block, Sequence[Note]]] = []
+    hidden: list[Block] = []
+    for block in _of_topics(run, topics):
+        if details != ALL and getattr(block, "detail", False):
+            hidden.append(block)
+        else:
+            visible.append((block, _notes(block, details)))
+    of_answers = _label_width(notes for block, notes in visible if isinstance(block, Answers))
+    of_others = _label_width(notes for block, notes in visible if not isinstance(block, Answers))
     lines: list[str] = []
-    for block in visible:
-        width = widths[isinstance(block, Answers)]
-        lines += [line.rstrip() for line in _block(block, width, details)]
-    if hidden := _hidden_counts([block for block in shown if block not in visible]):
-        lines.append(f"  {hidden}: --details")
+    for block, notes in visible:
+        width = of_answers if isinstance(block, Answers) else of_others
+        lines += [line.rstrip() for line in _block(block, notes, width)]
+    if left_out := _hidden_counts(hidden):
+        lines.append(f"  {left_out}: --details")
     return lines
+
+
+def _label_width(notes: Iterable[Sequence[Note]]) -> int:
+    """The width of a column with the labels of the notes of some blocks."""
+    return max((len(note.label) for note in chain.from_iterable(notes)), default=0)
 
 
 def _of_topics(run: Sequence[Block], topics: Sequence[str]) -> list[Block]:
@@ -121,8 +131,11 @@ def _notes(block: Block, details: str) -> Sequence[Note]:
     ]
 
 
-def _block(block: Block, width: int, details: str) -> Iterator[str]:
-    """The lines of a block, with labels of a ``width``; a figure has none, nor has a heading of a part."""
+def _block(block: Block, notes: Sequence[Note], width: int) -> Iterator[str]:
+    """The lines of a block: of its ``notes`` with labels of a ``width``; a figure has none.
+
+    Nor has the heading of a part, unless that is shown on request: an empty line is above it.
+    """
     match block:
         case Heading(level=2):
             # A run may have an empty name.
@@ -132,7 +145,7 @@ def _block(block: Block, width: int, details: str) -> Iterator[str]:
             yield ""
         case Verdict() | Notes() | OnRequest():
             before = ""
-            for note in _notes(block, details):
+            for note in notes:
                 label = note.label
                 # An answer may take several lines.
                 if isinstance(block, Answers) and label == before:
@@ -150,27 +163,36 @@ def _block(block: Block, width: int, details: str) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    """A table in columns; where it is too wide for a line, labels are wrapped, then cells of words."""
+    """A table in columns; a text that is wider than its column takes several lines."""
     labels = [column.label for column in table.columns]
     cells = [[one_line(text) for text in row_text(table, row)] for row in table.rows]
-    widths = [_longest(column) for column in zip(labels, *cells, strict=True)]
-    gap = "   "
-    room = COLUMNS.get()
-    if 2 + sum(widths) + len(gap) * (len(widths) - 1) > room:
-        gap = "  "
-        words = [max(label.split(), key=len, default="") for label in labels]
-        columns = list(zip(words, *cells, strict=True))
-        if table.overview or table.ranked:
-            chosen = _that_fit(table.columns, list(map(_longest, columns)), room, len(gap))
-            labels = [labels[i] for i in chosen]
-            cells = [[row[i] for i in chosen] for row in cells]
-            widths = list(chosen.values())
-        else:
-            widths = _narrowed(widths, columns, room - len(gap) * len(widths))
+    widths, gap = _layout(table, labels, cells)
     for row in (labels, *cells):
-        parts = [wrapped(cell, max(width, 1)) for cell, width in zip(row, widths, strict=True)]
+        parts = [wrapped(row[i], max(width, 1)) for i, width in widths.items()]
         for line in zip_longest(*parts, fillvalue=""):
-            yield "  " + gap.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
+            padded = (f"{text:<{width}}" for text, width in zip(line, widths.values(), strict=True))
+            yield "  " + gap.join(padded)
+
+
+def _layout(
+    table: Table, labels: Sequence[str], cells: Sequence[Sequence[str]]
+) -> tuple[dict[int, int], str]:
+    """The numbers of the columns that are shown, with their widths; and the gap between two of them.
+
+    Where a line is too short for all, those of the least weight are left out, if they have one; otherwise
+    labels are wrapped, then cells of words.
+    """
+    widths = [_longest(column) for column in zip(labels, *cells, strict=True)]
+    room = COLUMNS.get()
+    gap = "   "
+    if 2 + sum(widths) + len(gap) * (len(widths) - 1) <= room:
+        return dict(enumerate(widths)), gap
+    gap = "  "
+    words = [max(label.split(), key=len, default="") for label in labels]
+    columns = list(zip(words, *cells, strict=True))
+    if table.overview or table.ranked:
+        return _that_fit(table.columns, list(map(_longest, columns)), room, len(gap)), gap
+    return dict(enumerate(_narrowed(widths, columns, room - len(gap) * len(widths)))), gap
 
 
 def _longest(texts: Iterable[str]) -> int:
@@ -179,7 +201,7 @@ def _longest(texts: Iterable[str]) -> int:
 
 
 def _that_fit(columns: Sequence[Column], widths: Sequence[int], room: int, gap: int) -> dict[int, int]:
-    """The columns that fit, at least four, with their widths: the first are narrowed.
+    """The columns that fit, at least four, with their widths: the first, of names, is narrowed.
 
     The last columns are left out, of those that are not kept.
     """
@@ -191,7 +213,7 @@ def _that_fit(columns: Sequence[Column], widths: Sequence[int], room: int, gap: 
         if not columns[i].kept:
             del fitting[i]
     others = sum(fitting.values()) - fitting[0]
-    fitting[0] = min(fitting[0], max(room - others - gap * len(fitting), 10))
+    fitting[0] = min(fitting[0], max(room - others - gap * len(fitting), _CELL))
     return fitting
 
 
