@@ -49,7 +49,7 @@ class Column(Struct, frozen=True):
     shown_in
         Some of :data:`PEOPLE` and :data:`DATA`.
     kept
-        Whether it is left out last where an overview is too wide.
+        Whether it is never left out where columns by their weight are too wide.
     estimate
         Whether its cells are estimates, which have three columns in CSV and frames: KEY, KEY_low, KEY_high.
     """

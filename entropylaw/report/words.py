@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from entropylaw.documents.document import Entry
+from entropylaw.documents.document import Entry, RunPrediction
 from entropylaw.documents.summary import RunSummary
 from entropylaw.escaping import counted, one_line
 from entropylaw.logs.source import Meaning
@@ -33,11 +33,9 @@ def why(refusal: Refusal | None) -> str:
     return refusal.message if refusal is not None else "its document gives no reason"
 
 
-def law_words(law: LawFit | None) -> str:
+def law_words(law: LawFit | RunPrediction) -> str:
     """The word about the law with its one reason: ``undecided: a line in H fits as well, or better``."""
-    if law is None:
-        return "none"
-    return f"{law.verdict.value}: {law.why.value}" if law.why is not None else law.verdict.value
+    return f"{law.verdict}: {law.why}" if law.why is not None else str(law.verdict)
 
 
 def headline(fit: Fit) -> str:

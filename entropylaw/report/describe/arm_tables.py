@@ -36,12 +36,12 @@ def decided(row: Difference) -> str:
 
 def outside_band(result: ArmComparison, pair: Pair) -> Iterator[tuple[str, Estimate, Decision]]:
     """Where the band of the curves excludes 0: ``from 0.1 to 0.2 nats``, the largest difference, its sign."""
-    for decision, low, high, (value, *reach) in pair.band.outside if pair.band is not None else ():
-        ends = list(dict.fromkeys(format_number(end, 2) for end in (low, high)))
+    if pair.band is None:
+        return
+    for decision, start, stop, (value, low, high) in pair.band.outside:
+        ends = list(dict.fromkeys(format_number(end, 2) for end in (start, stop)))
         at = f"{'from' if len(ends) > 1 else 'at'} {' to '.join(ends)} {result.along.unit}".rstrip()
-        largest = Estimate(
-            value=value, low=reach[0], high=reach[1], level=result.level, method="simultaneous band"
-        )
+        largest = Estimate(value=value, low=low, high=high, level=result.level, method="simultaneous band")
         yield at, largest, decision
 
 
@@ -169,7 +169,7 @@ def exploratory(results: Sequence[ArmComparison]) -> b.Table:
 
 
 def spreads(results: Sequence[ArmComparison]) -> b.Table:
-    """A row per comparison and quantity of the family: what its interval and its decision rest on."""
+    """A row per comparison and quantity of the family: what its interval and its decision are from."""
     labels = {
         "between": "sd between seeds",
         "within": "standard error within runs",

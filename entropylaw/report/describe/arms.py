@@ -18,6 +18,7 @@ from entropylaw.report.numbers import (
     format_step,
     value_and_interval,
 )
+from entropylaw.report.words import in_brackets
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import replace, sentences
@@ -184,9 +185,9 @@ def findings(result: ArmComparison) -> Iterator[str]:
         for word in (*DECIDED, Decision.undecided):
             members = [one for one in compared if one.row.p_adjusted is not None and one.row.decision is word]
             if members:
-                head = (
-                    _word(word) if word is not Decision.same else f"the same {tables.within(result.margin)}"
-                )
+                head = _word(word)
+                if word is Decision.same:
+                    head += f" {tables.within(result.margin)}"
                 yield f"{reward}{head} {place}: {_listed(members)}"
         unknown = [one for one in compared if one.row.p_adjusted is None]
         if unknown:
@@ -208,8 +209,10 @@ def _places(result: ArmComparison) -> Iterator[tuple[str, list[Compared]]]:
 
 
 def _further(result: ArmComparison, reward: str) -> Iterator[str]:
-    """Where curves differ, of a few comparisons; which arms fail more often; what takes all arms' spreads."""
-    for pair in result.pairs if len(result.pairs) <= FEW else ():
+    """Where curves differ, of a few comparisons; which arms fail more often; what like spreads decide."""
+    for pair in result.pairs:
+        if len(result.pairs) > FEW:
+            break
         for at, largest, decision in tables.outside_band(result, pair):
             by = value_and_interval(size(largest))
             yield f"{reward}{decision.value} {at}: {result.name_of(pair)}, by up to {by} (simultaneous band)"
@@ -227,9 +230,7 @@ def _further(result: ArmComparison, reward: str) -> Iterator[str]:
 def _listed(members: Sequence[Compared]) -> str:
     """The names; of a few with the numbers of each, of more undecided ones with those of all."""
     if len(members) <= FEW:
-        return "; ".join(
-            f"{one.name} ({reason})" if (reason := _why(one.row)) else one.name for one in members
-        )
+        return "; ".join(one.name + in_brackets(_why(one.row)) for one in members)
     names = ", ".join(one.name for one in members)
     found = sorted(one.row.smallest for one in members if one.row.smallest is not None)
     if _decision(members[0].row) is Decision.undecided and found:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from entropylaw.documents.document import Entry, PredictionDocument, RunPrediction
 from entropylaw.escaping import one_line
 from entropylaw.report import blocks as b
+from entropylaw.report import words
 from entropylaw.report.describe import forecast
 from entropylaw.report.numbers import format_estimate, format_interval, format_number, format_percent
 from entropylaw.results import EntropySet, Estimate
@@ -36,8 +37,7 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     law = "none"
     if result.entropy_range is not None:
         low, high = map(format_number, result.entropy_range)
-        why = f": {result.why.value}" if result.why is not None else ""
-        law = f"{result.verdict}{why}; fitted on entropies from {low} to {high} nats"
+        law = f"{words.law_words(result)}; fitted on entropies from {low} to {high} nats"
         if result.ceiling is not None:
             law += f"; by the law {format_interval(result.ceiling)} at H = 0"
     elif result.no_law is not None:

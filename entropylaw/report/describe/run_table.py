@@ -47,7 +47,7 @@ def state_of(row: RunSummary) -> str:
 
 
 def overview(rows: Sequence[RunSummary], head: Column) -> Table:
-    """A row per run; of a broken one only what was, and which step to keep."""
+    """A row per run, without a forecast and a word about the law of a broken one."""
     return replace(table_of(heads(rows, head), rows), overview=True)
 
 

@@ -134,10 +134,11 @@ def totals(rows: Sequence[RunSummary]) -> str:
     refused = states.pop(REFUSED, 0)
     counts = [f"{states[word]} {word}" for word in ORDER if states[word]]
     laws = Counter(row.law for row in rows if row.fitted and row.state != "broken")
-    of_law = ", ".join(f"{word} in {laws[word]}" for word in ("holds", "fails", "undecided") if laws[word])
+    verbs = {"holds": "holds", "fails": "fails", "undecided": "is undecided"}
+    of_law = ", ".join(f"{verb} in {laws[word]}" for word, verb in verbs.items() if laws[word])
     text = f"{counted_rows(rows)}: {', '.join(counts)}" if counts else counted_rows(rows)
     if of_law:
-        text += f". The law {of_law.replace('undecided in', 'is undecided in')}"
+        text += f". The law {of_law}"
     if refused:
         text += f"; {refused} could not be fitted"
     return f"{text}."
@@ -161,7 +162,8 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
     run = report.fit
     fit = run.result
     if fit is None:
-        slug, hint = (getattr(run.refusal, name, "") for name in ("slug", "hint"))
+        slug = getattr(run.refusal, "slug", "")
+        hint = getattr(run.refusal, "hint", "")
         refusal = b.Notes([b.Note("why", f"{words.why(run.refusal)} [{slug}]"), b.Note("hint", hint, "")])
         heading = b.Heading(run.name, 2, "" if run.run == run.path else run.path)
         verdict = b.Verdict(run.verdict, "This run could not be fitted.")
