@@ -97,7 +97,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         f"the most probable is {values['label']}"
     ),
     "neither-says-more": lambda values: (
-        "neither the entropy nor the step says clearly more (curves in H to curves in the step "
+        "neither the entropy nor the step says clearly more (odds of curves in H to curves in the step: "
         f"{odds_words(values['odds'])})"
     ),
     "too-few-evaluations": "{n} evaluations; {needed} are needed to say anything of the law",
@@ -110,8 +110,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "first-off-curve": _first_off_curve,
     "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
     "for runs without such an intervention",
-    "entropy-ends-early": "the entropy ends at step {last:g}, and the reward at {end:g}: what the curve says "
-    "of now is of the former step",
+    "entropy-ends-early": "the entropy ends at step {last:g}, and the reward at {end:g}: what the curve "
+    "says of now is of step {last:g}",
     "entropy-controlled": lambda values: (
         "the entropy is controlled: "
         + _CONTROL[values["by"]].format_map({**values, "shown": shown(values.get("value"))})

@@ -177,7 +177,7 @@ def _folded(reward: Drawn) -> dict[str, str]:
         "id": section,
         "name": entry.reward,
         "verdict": words.state_cell(entry),
-        "about": words.why(entry.refusal) if entry.result is None else words.headline(entry.result),
+        "about": words.why(entry) if entry.result is None else words.headline(entry.result),
         "body": fragment(describe(entry), reward.figures, reward.links, prefix=_prefix(section), folded=True),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from entropylaw.documents.document import Entry, RunPrediction
 from entropylaw.documents.summary import RunSummary
@@ -28,9 +29,10 @@ from entropylaw.results.state import Kept, State
 from entropylaw.results.stop import StopLine
 
 
-def why(refusal: Refusal | None) -> str:
-    """Why a run was refused, if its document has the reason."""
-    return refusal.message if refusal is not None else "its document gives no reason"
+def why(entry: Entry[Any]) -> str:
+    """Why a run was refused."""
+    assert entry.refusal is not None
+    return entry.refusal.message
 
 
 def law_words(law: LawFit | RunPrediction) -> str:

@@ -300,7 +300,8 @@ def _curve_rows(run: Entry[PhaseFit]) -> Iterator[b.Row]:
     base: b.Row = {"run": run.name, "path": run.path}
     phases = run.result
     if phases is None:
-        yield base | {"refusal": run.refusal.slug if run.refusal is not None else None}
+        assert run.refusal is not None
+        yield base | {"refusal": run.refusal.slug}
         return
     base |= {name: getattr(phases, name) for name in ("verdict", "later", "level", "delta")}
     for curve in phases.curves:

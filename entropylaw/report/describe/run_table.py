@@ -43,7 +43,9 @@ ORDER = (*WORDS, NO_STATE, REFUSED)
 
 def state_of(row: RunSummary) -> str:
     """The state of a row; that it has none, or was refused."""
-    return row.state or NO_STATE if row.fitted else REFUSED
+    if not row.fitted:
+        return REFUSED
+    return row.state or NO_STATE
 
 
 def overview(rows: Sequence[RunSummary], head: Column) -> Table:

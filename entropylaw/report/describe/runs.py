@@ -55,7 +55,7 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
 def of_rewards(reports: Sequence[RunReport], planned: float | None = None) -> list[b.Block]:
     """Several rewards of one run: a row for each, stop lines, why some were refused, and figures."""
     entries = [run.fit for run in reports]
-    refused = [f"{run.reward}: {words.why(run.refusal)}" for run in entries if run.result is None]
+    refused = [f"{run.reward}: {words.why(run)}" for run in entries if run.result is None]
     about = counted(len(reports), "reward")
     fits = [run.result for run in entries if run.result is not None]
     if fits:
@@ -162,9 +162,9 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
     run = report.fit
     fit = run.result
     if fit is None:
-        slug = getattr(run.refusal, "slug", "")
-        hint = getattr(run.refusal, "hint", "")
-        refusal = b.Notes([b.Note("why", f"{words.why(run.refusal)} [{slug}]"), b.Note("hint", hint, "")])
+        assert run.refusal is not None
+        why = f"{run.refusal.message} [{run.refusal.slug}]"
+        refusal = b.Notes([b.Note("why", why), b.Note("hint", run.refusal.hint, "")])
         heading = b.Heading(run.name, 2, "" if run.run == run.path else run.path)
         verdict = b.Verdict(run.verdict, "This run could not be fitted.")
         return [heading, verdict, refusal, *further, *_read(run)]
@@ -218,22 +218,24 @@ def of_phases(report: RunReport) -> list[b.Block]:
     heading = b.Heading("Phases", name="phases")
     if run is not None and run.result is not None:
         return [heading, *(block for block in phases.describe(run) if not isinstance(block, b.Heading))]
-    reason = NO_CURVES if run is None else f"the phases could not be fitted: {words.why(run.refusal)}"
+    reason = NO_CURVES if run is None else f"the phases could not be fitted: {words.why(run)}"
     return [heading, b.paragraphs(words.sentence(words.capital(reason)))]
 
 
 def index_row(report: RunReport, slug: str) -> RunSummary:
     """The summary of a run whose page is called ``slug``, with all that an index needs."""
-    summary = replace(summary_of(report), slug=slug, headline=words.why(report.fit.refusal))
+    summary = replace(summary_of(report), slug=slug)
     fit = report.fit.result
-    if fit is not None:
+    if fit is None:
+        summary = replace(summary, headline=words.why(report.fit))
+    else:
         step, _, reward = fit.evaluations
         series = Series(step=_block_means(step), reward=_block_means(reward))
         summary = replace(summary, headline=words.headline(fit), series=series)
     if report.phases is None:
         return replace(summary, no_phases=NO_CURVES)
     if report.phases.result is None:
-        return replace(summary, no_phases=words.why(report.phases.refusal))
+        return replace(summary, no_phases=words.why(report.phases))
     return replace(summary, phases_words=phases.headline(report.phases))
 
 
