@@ -139,5 +139,8 @@ ALL = "all"
 TOPICS = (ALL, "state", "forecast", "law", "reading")
 """What of a run is shown on request: everything, or one part."""
 
+DETAILS = {topic: f"details of {topic}" for topic in TOPICS} | {ALL: "details"}
+"""What is shown on request → the format of a text that has it."""
+
 PAGES = (".html", ".htm")
 """Suffixes of a page."""

@@ -198,7 +198,7 @@ class Command(_ReadByOptions, TyperCommand):
         return options_of(self.callback.options)  # type: ignore[union-attr]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The arguments that are left, after flags that need no value have theirs."""
+        """Its arguments beside the options, of which a flag that needs no value may stand alone."""
         for option in self.options_by_field.values():
             if option.alone:
                 args = option.completed(args)

@@ -22,7 +22,7 @@ from entropylaw.documents.codec import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line
 from entropylaw.files import write_atomically
-from entropylaw.kinds import ALL, JUNIT, PAGES, SUFFIXES
+from entropylaw.kinds import ALL, DETAILS, JUNIT, PAGES, SUFFIXES
 from entropylaw.options import Joined
 from entropylaw.paths import NOT_READ, check_targets, is_folder
 
@@ -46,9 +46,6 @@ SHEETS = (".xlsx", ".xls", ".ods", ".tsv", ".parquet")
 
 NARROWEST = 60
 """Characters of a line below which a narrower terminal wraps it itself."""
-
-DETAILS = "details"
-"""The format of text with all details; with those of a topic, ``details of TOPIC``."""
 
 _BADGES = {
     "green": r"usable|tested|passed|PASSED",
@@ -127,7 +124,7 @@ def destinations(output: Sequence[str], format: str, choices: Sequence[str] = ()
     for path in output or ["-"]:
         formats[path] = format if path == "-" else format_of(path, choices)
         # --details is about the text of files as well.
-        if format.startswith(DETAILS) and formats[path] == "text":
+        if is_text(format) and formats[path] == "text":
             formats[path] = format
     return formats
 
@@ -313,9 +310,9 @@ def format_with_details(options: Any) -> str:
             "leave out one of them",
         )
     # Other commands have no topics.
-    return DETAILS if options.details in (True, ALL) else f"{DETAILS} of {options.details}"
+    return DETAILS[ALL if options.details is True else options.details]
 
 
 def is_text(format: str) -> bool:
     """Whether it is a format for a terminal."""
-    return format == "text" or format.startswith(DETAILS)
+    return format == "text" or format in DETAILS.values()

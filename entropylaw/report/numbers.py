@@ -117,7 +117,9 @@ def odds_words(odds: float) -> str:
 
 def format_step(x: float | None) -> str:
     """A step: whole where it is whole."""
-    return MISSING if x is None else str(int(x)) if float(x).is_integer() else f"{x:g}"
+    if x is None:
+        return MISSING
+    return str(int(x)) if float(x).is_integer() else f"{x:g}"
 
 
 def format_r_squared(value: float) -> str:

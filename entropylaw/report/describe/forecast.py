@@ -73,8 +73,9 @@ def sections(ahead: Forecast, *, by_the_law: bool = False) -> list[b.Block]:
         if ahead.spent.value is None:
             spent = f"{ahead.spent.note}; not spent before step {format_step(ahead.spent.low)}"
         elif ahead.spent.high is None:
-            ends = [round(step) for step in (ahead.spent.value, ahead.spent.low or 0.0)]
-            spent = "95 % of exp(H) − 1 is spent by step {}, not before step {}, perhaps never".format(*ends)
+            earliest = round(ahead.spent.low or 0.0)
+            spent = f"95 % of exp(H) − 1 is spent by step {round(ahead.spent.value)}, "
+            spent += f"not before step {earliest}, perhaps never"
         notes.append(b.Note("entropy", spent))
     notes += b.labelled("note", ahead.notes)
     return [b.Table(columns, rows), b.paragraphs(basis), b.Notes(notes)]

@@ -162,11 +162,12 @@ def _of_law(fit: Fit) -> list[b.Block]:
     probabilities = "Probabilities are posterior; all functional forms have the same prior probability."
     skipped = b.labelled("skipped", (f"{form_label(form)}: {why}" for form, why in law.skipped.items()))
     title = "R = b − a·exp(H)"
-    word = f"The law {words.law_words(law)}"
-    if law.verdict is Verdict.undecided:
-        word = f"The law is {words.law_words(law)}"
     if fit.is_broken:
         word = "The run is broken"
+    elif law.verdict is Verdict.undecided:
+        word = f"The law is {words.law_words(law)}"
+    else:
+        word = f"The law {words.law_words(law)}"
     if fit.is_broken or law.verdict is Verdict.fails:
         title += ", for reference only"
     return [

@@ -260,12 +260,14 @@ def _over_runs(curve: PooledCurve) -> b.Note:
         parts.append(f"rises in {curve.rising} of {known}, {value_and_interval(curve.share, '%')}")
     if curve.unknown:
         parts.append(f"{counted(curve.unknown, 'run')} cannot tell")
-    if curve.rise is not None:
-        parts.append(f"mean rise {value_and_interval(curve.rise, 'nats')}")
-    if curve.onset is not None:
-        parts.append(f"rises from {value_and_interval(curve.onset, '%')} of the run on")
-    if curve.settled is not None:
-        parts.append(f"settles at {value_and_interval(curve.settled, '%')} of the run")
+    means = (
+        ("mean rise {}", curve.rise, "nats"),
+        ("rises from {} of the run on", curve.onset, "%"),
+        ("settles at {} of the run", curve.settled, "%"),
+    )
+    for wording, mean, unit in means:
+        if mean is not None:
+            parts.append(wording.format(value_and_interval(mean, unit)))
     return b.Note(CURVES[curve.name], "; ".join(parts))
 
 

@@ -13,16 +13,13 @@ from itertools import chain, compress
 from typing import Any
 
 from entropylaw.escaping import one_line, spreadsheet_cell
-from entropylaw.kinds import ALL, TOPICS
+from entropylaw.kinds import DETAILS
 from entropylaw.report.blocks import Block, Cell, Facts, Heading, Notes, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
 from entropylaw.report.numbers import fact_rows, row_text, with_minus
 from entropylaw.report.render import text
 
-DETAILS = {"details": ALL} | {f"details of {topic}": topic for topic in TOPICS if topic != ALL}
-"""Medium of text with all details, or with those of a topic → what is shown."""
-
-MEDIA = ("text", *DETAILS, "markdown", "csv", "latex")
+MEDIA = ("text", *DETAILS.values(), "markdown", "csv", "latex")
 """Text is for a terminal.
 
 In addition to JSON, which is the result itself, HTML, which has pages of its own, and JUnit of a check."""
@@ -41,7 +38,8 @@ def rendered(result: Any, medium: str) -> str:
         from entropylaw.report.render import markdown
 
         return markdown.render(describe(result))
-    return text.render(describe(result), DETAILS.get(medium, ""))
+    topics = (topic for topic, details in DETAILS.items() if details == medium)
+    return text.render(describe(result), next(topics, ""))
 
 
 def csv_text(table: Table) -> str:
