@@ -112,8 +112,8 @@ def _entry_of_run(options: PlotCommand) -> Entry[FitResult] | Entry[PhaseFit]:
             raise _nothing_to_draw(report.fit.run, "phases", reason, hint)
         return report.phases
     fit: Entry[Any] = fits[0]
-    lacking = None if fit.result is None or command == "phases" else fit.result.no_law
-    if DRAWN[options.figure].needs == "law" and lacking is not None:
+    if DRAWN[options.figure].needs == "law" and fit.result is not None and fit.result.no_law is not None:
+        lacking = fit.result.no_law
         raise _nothing_to_draw(fit.run, options.figure, lacking.message, lacking.hint)
     return fit
 

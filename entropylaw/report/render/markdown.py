@@ -94,8 +94,7 @@ def _notes(block: b.Notes) -> Iterator[list[str]]:
         if labelled:
             pairs = [(markdown_cell(note.label), _escaped_text(note.text)) for note in group]
             bold = [("**reason**" if label == "reason" else label, text) for label, text in pairs]
-            # A question needs no colon.
-            yield [f"- {label}{'' if label.endswith('?') else ':'} {text}" for label, text in bold]
+            yield [f"- {label}: {text}" for label, text in bold]
         else:
             yield from ([_escaped_text(note.text)] for note in group)
 
