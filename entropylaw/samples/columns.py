@@ -209,33 +209,22 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     ``several-verdicts``, ``list-of-verdicts``, ``columns-repeat``; UsageErrors ``bad-condition``,
     ``spark-plain-columns``.
     """
-    # By columns that only one writer has together, or by the document that it was.
-    layout = next(
-        (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys()),
-        file.layout or "table",
-    )
-    columns = SampleColumns(file=file, layout=layout, plain=options.backend == "spark")
+    columns = SampleColumns(file=file, layout=_layout_of(file), plain=options.backend == "spark")
     folded = {name.casefold(): name for name in reversed([*file.types])}
     named = named_columns(columns, options, folded)
-    keys = options.problem or tuple(filter(None, [named.pop("problem", "")]))
+    by_name = named.pop("problem", "")
+    keys = options.problem or tuple(filter(None, [by_name]))
     columns.lists = unrolled(file, options, named)
     for role, name in named.items():
         columns.roles[role] = columns.expression(name, lists=role in columns.lists)
-    parts = [columns.expression(key) for key in keys]
-    if len(parts) > 1:
-        # A null in one of several would make the whole key null.
-        parts = [f"COALESCE({part}, '')" for part in parts]
-    columns.roles["problem"] = " || '|' || ".join(parts)
+    columns.roles["problem"] = _joined_key([columns.expression(key) for key in keys])
     if options.right_when:
         condition = columns.condition(options.right_when, "--right-when")
         columns.roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
         named["right"] = options.right_when
     columns.named = {"problem": " + ".join(keys) or "position of the row", **named}
     columns.conditions = [columns.condition(only, "--only") for only in options.only]
-    if not options.problem and not file.layout:
-        # Prompts are hashed, and ids are not.
-        prompts = [key for key in keys if key.casefold() in ("prompt", "question", "query", "input")]
-        columns.hashed = not all(is_number(file.types[key]) for key in prompts)
+    columns.hashed = not options.problem and _has_prompts(file, keys)
     used = (*named.values(), *keys)
     unused = {name: column for name, column in folded.items() if column not in used}
     columns.groups = _groups_of(columns, options, unused)
@@ -244,6 +233,26 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
         columns.variants[OCCURRENCE] = OCCURRENCE
     check_distinct(file, columns.stored)
     return columns
+
+
+def _layout_of(file: TableFile) -> str:
+    """What wrote a file: by columns that only it writes together, or by the document that it was."""
+    by_columns = (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys())
+    return next(by_columns, file.layout or "table")
+
+
+def _joined_key(parts: Sequence[str]) -> str:
+    """The columns that identify a problem as one text in SQL; empty where there are none."""
+    if len(parts) > 1:
+        # A null in one of several would make the whole key null.
+        parts = [f"COALESCE({part}, '')" for part in parts]
+    return " || '|' || ".join(parts)
+
+
+def _has_prompts(file: TableFile, keys: Sequence[str]) -> bool:
+    """Whether problems are identified by prompts, which are hashed, and not by ids."""
+    prompts = [key for key in keys if key.casefold() in ("prompt", "question", "query", "input")]
+    return not file.layout and not all(is_number(file.types[key]) for key in prompts)
 
 
 def named_columns(
@@ -357,13 +366,8 @@ def canonical(
     problem = f"NULLIF({stripped(raw)}, '')"
     padded = f"{raw} <> {stripped(raw)}"
     if columns.hashed:
-        # The prompt without its chat template: in a query of its own, this is done once for each row.
-        turns = " ".join(
-            f"WHEN {raw} LIKE {text(f'%{mark}%')} THEN "
-            f"COALESCE(NULLIF(regexp_extract({raw}, {text(turn)}, 1), ''), {raw})"
-            for mark, turn in USER_TURNS.items()
-        )
-        source = f"(SELECT *, TRIM(CASE {turns} ELSE {raw} END) AS {PROMPT} FROM {source})"
+        # In a query of its own, this is done once for each row.
+        source = f"(SELECT *, {_question(raw)} AS {PROMPT} FROM {source})"
         problem = f"CASE WHEN LENGTH({PROMPT}) > {LONGEST_KEY} THEN md5({PROMPT}) ELSE {PROMPT} END"
         padded = "FALSE"
     if OCCURRENCE in columns.variants:
@@ -400,6 +404,16 @@ def canonical(
     wrong = fields | {"right": "'false'", "times": f"{fields['times']} - {right}"}
     fields |= {"right": "'true'", "times": right}
     return f"{_select(fields, source, where)} UNION ALL {_select(wrong, source, where)}"
+
+
+def _question(prompt: str) -> str:
+    """A prompt in SQL, without its chat template."""
+    turns = " ".join(
+        f"WHEN {prompt} LIKE {text(f'%{mark}%')} THEN "
+        f"COALESCE(NULLIF(regexp_extract({prompt}, {text(turn)}, 1), ''), {prompt})"
+        for mark, turn in USER_TURNS.items()
+    )
+    return f"TRIM(CASE {turns} ELSE {prompt} END)"
 
 
 def _count(expression: str) -> str:

@@ -70,10 +70,7 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     """
     leader = files[0]
     types = dict(leader.types)
-    # Of the keys of a file's folders those that may be columns: no column of the file has such a name.
-    stored = set(map(str.casefold, leader.types))
-    possible = named_keys(options)
-    keys = [key for key in leader.keys if key in possible and key.casefold() not in stored]
+    keys = _keys_used(leader, options)
     types |= dict.fromkeys(keys, pa.string())
     # Fields of JSON lines need not have a value in every file.
     for file, (name, kind) in product(files[1:], leader.types.items()):
@@ -83,12 +80,7 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     columns = replace(columns, keys=tuple(key for key in keys if key in columns.all))
     _check_types(columns, types, leader.name)
     nested = pa.types.is_list(types[columns.entropy])
-    list_names = {name for name in columns.all if pa.types.is_list(types[name])}
-    if nested:
-        # Next to lists of entropies, also a column per token without any value.
-        per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
-        list_names |= {name for name in per_token if types[name] == pa.null()}
-    lists = tuple(name for name in columns.all if name in list_names)
+    lists = _list_columns(columns, types)
     notes = [f"column {shown(key)} is that of the folders' names" for key in columns.keys]
     if lists and not nested:
         notes.append(f"{listing(lists)} holds lists, {shown(columns.entropy)} one number per row: not used")
@@ -110,7 +102,15 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
 
 def named_keys(options: TokenOptions) -> set[str]:
     """The keys in the names of folders that may be columns: those of a step, and those that options name."""
-    return {*NAMES["step"], *{getattr(options, role) for role in NAMES} - {None}, *options.response}
+    named = {getattr(options, role) for role in NAMES} - {None}
+    return {*NAMES["step"], *named, *options.response}
+
+
+def _keys_used(file: TableFile, options: TokenOptions) -> list[str]:
+    """The keys of a file's folders that may be columns: no column of the file has such a name."""
+    stored = set(map(str.casefold, file.types))
+    named = named_keys(options)
+    return [key for key in file.keys if key in named and key.casefold() not in stored]
 
 
 def _check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
@@ -148,6 +148,15 @@ def _is_alike_in_json(a: pa.DataType | str | None, b: pa.DataType | str | None) 
         a = a.value_type
         b = b.value_type
     return pa.null() in (a, b) or {a, b} <= {pa.int64(), pa.float64()}
+
+
+def _list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tuple[str, ...]:
+    """The columns of lists: next to lists of entropies, also a column per token without any value."""
+    lists = {name for name in columns.all if pa.types.is_list(types[name])}
+    if columns.entropy in lists:
+        per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
+        lists |= {name for name in per_token if types[name] == pa.null()}
+    return tuple(name for name in columns.all if name in lists)
 
 
 def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:

@@ -9,7 +9,7 @@ slime's logs count in several ways at once: rollouts, updates, evaluations. Each
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import compress
@@ -119,10 +119,7 @@ def find_step(
         name = require_column(column, tuple(table.columns), path, "--step")
         return StepColumn(name, _steps(name, table.columns[name], path), BY_THE_USER)
     by_fold = by_folded_name(table.columns)
-    # The columns that are called as a trainer's step, or else those that count steps.
-    named = [by_fold[fold] for fold in map(folded, STEP_NAMES) if fold in by_fold]
-    for word in (_STEP_WORD, _LAST_STEP_WORD):
-        named = named or [name for name in by_fold.values() if _counts_steps(name, table.columns[name], word)]
+    named = _named_as_steps(table, by_fold)
     read: dict[str, FloatArray] = {}
     problems: list[InputError] = []
     for name in named or filter(None, map(by_fold.get, COUNTERS)):
@@ -147,6 +144,14 @@ def find_step(
     elif others:
         reason += f", first among {listing([best, *others], 4)}"
     return StepColumn(best, read[best], reason)
+
+
+def _named_as_steps(table: Table, by_fold: Mapping[str, str]) -> list[str]:
+    """The columns that are called as a trainer's step, or else those that count steps."""
+    named = [by_fold[fold] for fold in map(folded, STEP_NAMES) if fold in by_fold]
+    for word in (_STEP_WORD, _LAST_STEP_WORD):
+        named = named or [name for name in by_fold.values() if _counts_steps(name, table.columns[name], word)]
+    return named
 
 
 def _counts_steps(name: str, cells: Column, step_word: re.Pattern[str]) -> bool:

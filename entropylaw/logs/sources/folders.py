@@ -226,9 +226,7 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
     """
     table = one_column_per_metric(table)
     names = frozenset(map(folded, table.columns))
-    sought = catalog.class_entropies().union(map(folded, also))
-    known = any(catalog.is_metric(name) or is_evident("entropy", name) for name in table.columns)
-    measured = known or not names.isdisjoint(sought) or _evaluates(table)
+    measured = _is_measured(table, names, also)
     # The first record of a run that has begun has a step.
     begun = not names.isdisjoint(_STEPS) or plain_name(path).suffix.lower() in _TABLES
     if alone and table.rows < 2 and not (measured and begun):
@@ -241,6 +239,13 @@ def why_no_log(path: str, table: Table, also: Iterable[str], *, alone: bool) -> 
         return ""
     counts = _counts_rows(table) if _names_a_log(path) else _has_steps(table)
     return UNMEASURED if table.partial or not counts else ""
+
+
+def _is_measured(table: Table, names: frozenset[str], also: Iterable[str]) -> bool:
+    """Whether a table, whose columns have these folded ``names``, has an entropy, a reward or evaluations."""
+    sought = catalog.class_entropies().union(map(folded, also))
+    known = any(catalog.is_metric(name) or is_evident("entropy", name) for name in table.columns)
+    return known or not names.isdisjoint(sought) or _evaluates(table)
 
 
 def is_of_numbers(table: Table) -> bool:

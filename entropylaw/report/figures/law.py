@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain
 
 import numpy as np
@@ -94,14 +95,14 @@ def law_title(fit: Fit, law: LawFit) -> str:
 def draw_law(axes: Axes, fit: Fit, law: LawFit, *, with_names: bool = True) -> None:
     """The evaluations, the law, the better curve, the band of the average, and the reward at H = 0."""
     is_zero_drawn = draws_zero(fit)
-    lowest = min(float(law.entropy.min()), 0.0) if is_zero_drawn else float(law.entropy.min())
+    lowest = float(law.entropy.min())
+    if is_zero_drawn:
+        lowest = min(lowest, 0.0)
     shown = np.array(fit.curve.entropy) >= lowest
     entropy = np.array(fit.curve.entropy)[shown]
-    colours = {"law": "ink"}
+    colours = _colours_of_forms(fit, law)
+    lines = {form: np.array(fit.curve.forms[form])[shown] for form in colours}
     if not fit.is_broken:
-        better = better_form(law)
-        if better is not None and better.form in fit.curve.forms:
-            colours[better.form] = FORMS[better.form].colour or "muted"
         axes.fill_between(
             entropy,
             np.array(fit.curve.low)[shown],
@@ -111,27 +112,41 @@ def draw_law(axes: Axes, fit: Fit, law: LawFit, *, with_names: bool = True) -> N
             linewidth=0,
             zorder=2,
         )
-    lines = {form: np.array(fit.curve.forms[form])[shown] for form in colours}
     for form, rewards in lines.items():
-        (line,) = axes.plot(
-            entropy, rewards, color=p.colour(colours[form]), linewidth=1.2, label=form, zorder=5
-        )
+        colour = p.colour(colours[form])
+        (line,) = axes.plot(entropy, rewards, color=colour, linewidth=1.2, label=form, zorder=5)
         if form != "law":
             line.set_dashes((5.0, 2.0))
     _scatter(axes, law, law.reward, size=10.0 if law.n <= _FEW else 4.0)
-    # Of lines that leave the evaluations far behind only a part is shown.
-    near = np.array(p.limits(law.reward, chain.from_iterable(lines.values()), 0.6, 0.0, 0.0))
-    ends: list[float | None] = []
-    if is_zero_drawn:
-        ends = [law.ceiling.low, law.ceiling.value, law.ceiling.high]
-    axes.set_ylim(*p.limits(near, ends, np.inf, 0.06, 0.16 if with_names else 0.06))
     # On the right there is room for the names of the curves.
     axes.set_xlim(*p.padded(lowest, float(law.entropy.max()), 0.035, 0.19 if with_names else 0.03))
+    axes.set_ylim(*_reward_limits(law, lines, with_zero=is_zero_drawn, above=0.16 if with_names else 0.06))
     if is_zero_drawn:
         _mark_zero(axes, law, with_name=with_names)
     if with_names:
         named = [(form, float(rewards[-1]), colours[form]) for form, rewards in lines.items()]
         p.name_ends(axes, float(entropy[-1]), named)
+
+
+def _colours_of_forms(fit: Fit, law: LawFit) -> dict[str, str]:
+    """The forms that are drawn, the law first, each with the name of its colour; of a broken run the law."""
+    colours = {"law": "ink"}
+    better = None if fit.is_broken else better_form(law)
+    if better is not None and better.form in fit.curve.forms:
+        colours[better.form] = FORMS[better.form].colour or "muted"
+    return colours
+
+
+def _reward_limits(
+    law: LawFit, lines: Mapping[str, FloatArray], *, with_zero: bool, above: float
+) -> tuple[float, float]:
+    """The ends of the axis of rewards: all evaluations are inside, and the reward at H = 0 where it is drawn.
+
+    Of lines that leave the evaluations far behind only a part is shown.
+    """
+    near = np.array(p.limits(law.reward, chain.from_iterable(lines.values()), 0.6, 0.0, 0.0))
+    ceiling = [law.ceiling.low, law.ceiling.value, law.ceiling.high] if with_zero else []
+    return p.limits(near, ceiling, np.inf, 0.06, above)
 
 
 def _scatter(axes: Axes, law: LawFit, values: FloatArray, *, size: float) -> None:

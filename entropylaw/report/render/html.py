@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
@@ -191,41 +191,70 @@ def sparkline(trace: Trace) -> Markup:
 
     The box holds the series; of a fan that goes far beyond it only a part is shown.
     """
-    first_step = trace.steps[0]
-    last_step = max([trace.steps[-1], *(step for step, *_ in trace.fan)])
+    fan = _fan_in_reach(trace)
+    box = _box_of(trace, fan)
+    drawn = ""
     if trace.lost_since is not None:
-        # There may be no reward after that step.
-        last_step = max(last_step, trace.lost_since + 0.1 * (last_step - first_step))
+        left = box.x(max(trace.lost_since, box.first_step))
+        drawn += f'<rect class="lost" x="{left:.1f}" y="0" width="{120 - left:.1f}" height="24"/>'
+    if fan:
+        upper = box.points([(step, top) for step, _, _, top in fan])
+        lower = box.points([(step, bottom) for step, bottom, _, _ in reversed(fan)])
+        middle = box.points([(step, value) for step, _, value, _ in fan])
+        drawn += f'<polygon points="{upper} {lower}"/><polyline class="next" points="{middle}"/>'
+    path = box.points(zip(trace.steps, trace.values, strict=True))
+    return Markup(f'{drawn}<polyline points="{path}"/>')
+
+
+_Fan = Sequence[tuple[float, float, float, float]]
+"""Steps ahead, each with the low end, the value and the high end of a forecast."""
+
+
+class _Box(NamedTuple):
+    """Where the first step and the lowest value are, and the units of the box per step and per value."""
+
+    first_step: float
+    low: float
+    across: float
+    up: float
+
+    def x(self, step: float) -> float:
+        """A step's distance from the left of the box."""
+        return 2 + (step - self.first_step) * self.across
+
+    def points(self, series: Iterable[tuple[float, float]]) -> str:
+        """Points of an SVG; each number has one decimal, which is left out where it is 0."""
+        written = []
+        for step, value in series:
+            x = f"{self.x(step):.1f}".removesuffix(".0")
+            y = f"{22 - (value - self.low) * self.up:.1f}".removesuffix(".0")
+            written.append(f"{x},{y}")
+        return " ".join(written)
+
+
+def _fan_in_reach(trace: Trace) -> _Fan:
+    """The fan as far as it is near the series."""
     low = min(trace.values)
     high = max(trace.values)
     reach = 0.75 * ((high - low) or abs(high) or 1.0)
-    fan = [
-        (step, *(min(max(value, low - reach), high + reach) for value in values))
-        for step, *values in trace.fan
-    ]
-    low = min([low, *(bottom for _, bottom, _, _ in fan)])
-    high = max([high, *(top for _, _, _, top in fan)])
-    # A series of one step or of one value has no range.
-    across = 116.0 / ((last_step - first_step) or 1.0)
-    up = 20.0 / ((high - low) or 1.0)
 
-    def point(step: float, value: float) -> str:
-        """A point of the box; each number has one decimal, which is left out where it is 0."""
-        x = f"{2 + (step - first_step) * across:.1f}".removesuffix(".0")
-        y = f"{22 - (value - low) * up:.1f}".removesuffix(".0")
-        return f"{x},{y}"
+    def within(value: float) -> float:
+        return min(max(value, low - reach), high + reach)
 
-    drawn = ""
+    return [(step, within(bottom), within(value), within(top)) for step, bottom, value, top in trace.fan]
+
+
+def _box_of(trace: Trace, fan: _Fan) -> _Box:
+    """The box that holds a series, its fan, and the beginning of what is lost."""
+    first_step = trace.steps[0]
+    last_step = max([trace.steps[-1], *(step for step, *_ in fan)])
     if trace.lost_since is not None:
-        left = 2 + max(trace.lost_since - first_step, 0.0) * across
-        drawn += f'<rect class="lost" x="{left:.1f}" y="0" width="{120 - left:.1f}" height="24"/>'
-    if fan:
-        upper = [point(step, top) for step, _, _, top in fan]
-        lower = [point(step, bottom) for step, bottom, _, _ in reversed(fan)]
-        middle = " ".join(point(step, value) for step, _, value, _ in fan)
-        drawn += f'<polygon points="{" ".join([*upper, *lower])}"/><polyline class="next" points="{middle}"/>'
-    path = " ".join(point(step, value) for step, value in zip(trace.steps, trace.values, strict=True))
-    return Markup(f'{drawn}<polyline points="{path}"/>')
+        # There may be no reward after that step.
+        last_step = max(last_step, trace.lost_since + 0.1 * (last_step - first_step))
+    low = min([*trace.values, *(bottom for _, bottom, _, _ in fan)])
+    high = max([*trace.values, *(top for _, _, _, top in fan)])
+    # A series of one step or of one value has no range.
+    return _Box(first_step, low, 116.0 / ((last_step - first_step) or 1.0), 20.0 / ((high - low) or 1.0))
 
 
 def typeset(text: str) -> str:
