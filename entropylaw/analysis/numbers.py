@@ -265,7 +265,7 @@ def curve(fit: Fit) -> Curve:
     bounds = tails(fit.level)
     bands = np.array([cells.quantiles(bounds) for cells in reads.predicted(at, reads.averaged)])
     drawn = [form.form for form in law.forms if FORMS[form.form].colour or form.form == "law"]
-    # The law with the coefficients that are printed, which no prior of its slope bounds.
+    # The law is the mean of the rows of which a and b are the medians; no prior bounds its slope.
     rows = [reads.law if name == "law" else reads.averaged * reads.table.is_form(name) for name in drawn]
     means = reads.table.mean_curves(at, rows)
     forms = {

@@ -350,7 +350,7 @@ class EntropyLawCallback:
     def __init__(self, **options: Any) -> None:
         self.watcher = Watcher(**options)
         self._steps = self.watcher.steps
-        self.on_train_begin()
+        self._forget()
 
     def __getattr__(self, name: str) -> Any:
         """Events of a training that nothing is done at."""
@@ -360,6 +360,10 @@ class EntropyLawCallback:
 
     def on_train_begin(self, *_: Any, **__: Any) -> None:
         """Forget an earlier training."""
+        self._forget()
+
+    def _forget(self) -> None:
+        """Know of no record, and have no judgement."""
         self.watcher.lines = ()
         self._records = Records(is_useful)
         self._history: list[Any] = []
@@ -389,7 +393,7 @@ class EntropyLawCallback:
             is_continued = bool(history[: len(self._history)] == self._history)
         if not is_continued:
             # Another training, or this one from an earlier step.
-            self.on_train_begin()
+            self._forget()
         for record in history[len(self._history) :]:
             numbers: dict[str, float] = {}
             for name, value in {"step": state.global_step, **record}.items():

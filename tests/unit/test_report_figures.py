@@ -206,11 +206,18 @@ def test_all_curves_go_through_all_evaluations_to_zero() -> None:
 
 def test_the_strip_has_the_residuals_of_the_law() -> None:
     fit = synthetic().result
-    strip = law_figure(fit).axes[1]
-    expected = fit.law.reward - (fit.law.b.value - fit.law.a.value * np.exp(fit.law.entropy))
+    law = fit.law
+    axes, strip = law_figure(fit).axes
+    (drawn,) = [line for line in axes.get_lines() if line.get_label() == "law"]
+    entropies = np.exp(drawn.get_xdata())
+    rewards = drawn.get_ydata()
+    slope = (rewards[-1] - rewards[0]) / (entropies[-1] - entropies[0])
+    expected = law.reward - (rewards[0] + slope * (np.exp(law.entropy) - entropies[0]))
     offsets = np.asarray(strip.collections[0].get_offsets())
-    assert offsets[:, 0] == pytest.approx(fit.law.entropy)
-    assert offsets[:, 1] == pytest.approx(expected, abs=2e-4)
+    assert offsets[:, 0] == pytest.approx(law.entropy)
+    assert offsets[:, 1] == pytest.approx(expected, abs=1e-9)
+    # The line that is drawn is the mean of the law, and the coefficients that are printed are medians.
+    assert rewards == pytest.approx(law.b.value - law.a.value * entropies, abs=1e-4)
 
 
 def test_several_rewards_have_a_panel_each_in_both_figures() -> None:

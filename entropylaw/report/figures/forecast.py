@@ -108,23 +108,20 @@ def draw_reward(axes: Axes, fit: Fit, *, named: bool = True) -> None:
         axes.plot([fit.keep.step], [fit.keep.level], "D", color=p.colour("ink"), markersize=3.5, zorder=6)
         if named:
             _name_kept(axes, fit.keep, steps, rewards)
-    if fit.state is not None and fit.state.word == "broken":
-        # Where there is no reward at all, the title says it.
-        axes.axvspan(
-            fit.state.since, axes.get_xlim()[1], color=p.colour("warn"), alpha=0.1, linewidth=0, zorder=1
+    _shade_broken(axes, fit)
+    # Where there is no reward at all, the title says it.
+    if fit.state is not None and fit.state.lost is not None:
+        axes.annotate(
+            "lost",
+            (fit.state.since, 0.5),
+            (4.0, 0.0),
+            axes.get_xaxis_transform(),
+            textcoords="offset points",
+            va="center",
+            color=p.colour("warn"),
+            size=7,
+            zorder=8,
         )
-        if fit.state.lost is not None:
-            axes.annotate(
-                "lost",
-                (fit.state.since, 0.5),
-                (4.0, 0.0),
-                axes.get_xaxis_transform(),
-                textcoords="offset points",
-                va="center",
-                color=p.colour("warn"),
-                size=7,
-                zorder=8,
-            )
 
 
 def draw_entropy(axes: Axes, fit: Fit, law: LawFit) -> None:
@@ -137,8 +134,14 @@ def draw_entropy(axes: Axes, fit: Fit, law: LawFit) -> None:
         last = float(law.step[-1]), float(law.smoothed_entropy[-1])
         _fan(axes, ahead, last, ahead.entropies, p.colour("purple"))
         _number_ends(axes, ahead, ahead.entropies, "purple", with_interval=False)
-    if fit.state is not None and fit.state.word == "broken":
-        axes.axvspan(fit.state.since, axes.get_xlim()[1], color=p.colour("warn"), alpha=0.1, linewidth=0)
+    _shade_broken(axes, fit)
+
+
+def _shade_broken(axes: Axes, fit: Fit) -> None:
+    """Shade the steps from which on a run is broken."""
+    if fit.state is not None and fit.is_broken:
+        end = axes.get_xlim()[1]
+        axes.axvspan(fit.state.since, end, color=p.colour("warn"), alpha=0.1, linewidth=0, zorder=1)
 
 
 def _forecast_of(fit: Fit) -> Forecast | None:

@@ -50,7 +50,7 @@ def law_figure(part: Entry[Fit] | Fit) -> Figure:
         gap=0.12,
     ) as (figure, (axes, strip)):
         draw_law(axes, fit, law)
-        # The law is a straight line over exp(H).
+        # As it is drawn, the law is a straight line over exp(H) up to the largest possible reward.
         expected = np.interp(np.exp(law.entropy), np.exp(fit.curve.entropy), fit.curve.forms["law"])
         residuals = law.reward - expected
         strip.axhline(0.0, color=p.colour("ink"), linewidth=0.8, zorder=2)

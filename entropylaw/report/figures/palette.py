@@ -149,9 +149,8 @@ def inline(
     along = r'(<use href="#[^"]*glyph[^"]*") transform="translate\((-?[\d.]+) 0\)"'
     body = re.sub(along, lambda f: f'{f[1]} x="{float(f[2]):.1f}"', body)
     head, _, body = body.partition(">")
-    view = ""
-    if size := re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', head):
-        view = f'viewBox="0 0 {size[1]} {size[2]}"'
+    size = re.search(r'viewBox="[\d. ]+"', head)
+    view = size[0] if size else ""
     about = f'<title id="{prefix}-title">{escape(title)}</title>\n<desc id="{prefix}-desc">'
     label = f'role="img" aria-labelledby="{prefix}-title {prefix}-desc"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {view} {label}>'

@@ -37,7 +37,6 @@ Key = tuple[str, str, Mapping[str, Any]]
 WIDTH = 3.4
 """Inches: one column of a two-column paper."""
 
-
 _LAYOUT: ContextVar[tuple[float, bool]] = ContextVar("LAYOUT", default=(WIDTH, True))
 
 MOST_VECTOR_POINTS = 300
@@ -281,7 +280,8 @@ def wrapped(text: str, letters: int) -> list[str]:
 def name_ends(axes: Axes, x: float, named: Sequence[tuple[str, float, str]]) -> None:
     """Words right of the ends of curves at ``x``: each with the end's height and the name of its colour.
 
-    Those that would lie on one another are moved apart, the first one of ``named`` last.
+    Those that would lie on one another are moved apart; the first one of ``named`` stays where it is, as far
+    as there is room for the others.
     """
     low, high = axes.get_ylim()
     root = axes.get_figure(root=True)

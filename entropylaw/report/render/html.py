@@ -122,12 +122,9 @@ def _sections_of(
             case Heading(level=3):
                 sections.append(_Section(block, of_law if block.name == "law" else "", [], []))
             case Answers():
-                # Those about the law are the last ones.
-                is_of_law = [note.label == "law" for note in block.notes]
-                first = is_of_law.index(True) if True in is_of_law else len(is_of_law)
-                sections[-1].blocks.append(Answers(block.notes[:first]))
+                sections[-1].blocks.append(Answers([note for note in block.notes if note.label != "law"]))
                 # The word is said before the numbers.
-                of_law = "; ".join(reversed([note.text for note in block.notes[first:]]))
+                of_law = "; ".join(note.text for note in reversed(block.notes) if note.label == "law")
             case Figure() if block.name in svgs or links.get(block.name):
                 sections[-1].figures.append(block)
             case Heading() | Figure():
