@@ -6,7 +6,7 @@ A run that cannot be read or fitted is in no difference, and is named.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -205,15 +205,6 @@ def compared(
     """The document of a comparison; raises as :func:`entropylaw.pipeline.arm_series.results_of`."""
     names = list(grouping.arms)
     comparison, *of_other_rewards = results_of(names, runs, options, baseline_of(names, options))
-    left_out = list(grouping.left_out)
-    unread = {run.name for run in runs if run.input.error is not None}
-    unread |= {run.name for run in runs if run.entry is not None and not run.entry.read}
-    for arm in comparison.arms if options.stage is None else ():
-        for run in arm.runs:
-            if run.left_out is not None and not run.n:
-                left_out.append(
-                    LeftOut(run=run.run, why=run.left_out, arm=arm.arm, read=run.run not in unread)
-                )
     fit_settings = {name: getattr(inputs.settings, name) for name in options_of(LawOptions)}
     if options.pair == "seed":
         fit_settings["pair"] = "seed"
@@ -222,12 +213,26 @@ def compared(
             inputs=inputs.files,
             settings=replace(options, **fit_settings),
             grouped=grouping.grouped,
-            left_out=tuple(left_out),
+            left_out=(*grouping.left_out, *_missing(comparison, runs)),
             comparison=comparison,
             others=tuple(of_other_rewards),
             warnings=inputs.warnings,
         )
     )
+
+
+def _missing(comparison: ArmComparison, runs: Sequence[ArmRun]) -> Iterator[LeftOut]:
+    """The runs of the arms that are in no difference, each with the reason."""
+    reasons = {run.run: run.left_out for arm in comparison.arms for run in arm.runs if not run.n}
+    compared_runs = {run.run for arm in comparison.arms for run in arm.runs if run.n}
+    for run in runs:
+        if run.name in compared_runs:
+            continue
+        error = run.refusal or run.input.error
+        # Where stages are compared, a run that has no fit is in none.
+        why = reasons.get(run.name) or ("it is in no stage" if error is None else error.message)
+        read = run.input.error is None and (run.entry is None or run.entry.read)
+        yield LeftOut(run=run.name, why=why, arm=run.arm, read=read)
 
 
 def compare(

@@ -9,6 +9,7 @@ import pytest
 from entropylaw import UsageError, read_runs
 from entropylaw.analysis.arms import compare_arms
 from entropylaw.analysis.stages import StagedRun, stages_as_arms
+from entropylaw.documents.loading import load_document
 from entropylaw.results.arms import RunSeries, Stage
 from entropylaw.roles.stages import stages_of
 from tests.hostile import refused
@@ -213,6 +214,18 @@ def test_stages_of_logs_are_compared_also_of_one_arm(tmp_path: Any) -> None:
     assert done.returncode == 0, done.stderr
     assert "sft against rl, pairs of one run" in done.stdout
     assert "higher" in done.stdout.splitlines()[1]
+    # Gates on differences are unknown where a run is in none, as without stages.
+    (tmp_path / "run_s3.csv").write_text("step,actor/entropy,val_acc,stage\n1,0.5,0.4,rl\n2,0.4,0.5,sft\n")
+    (tmp_path / "run_s4.parquet").write_bytes(b"PAR1 and nothing else")
+    for options in ((), ("--at-equal", "step")):
+        logs = [f"arm={name}" for name in ("run_s*.csv", "run_s4.parquet")]
+        done = typed("compare", *logs, "--stage", "stage", *options, "-o", "x.json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        missing = load_document("comparison", tmp_path / "x.json").missing
+        assert {(one.run, one.arm, one.read) for one in missing} == {
+            ("run_s3", "arm", True),
+            ("run_s4", "arm", False),
+        }
     write_csv(tmp_path / "x_s0.csv", n=30)
     done = typed("compare", "run_s0.csv", "x_s0.csv", "--domain", "d", cwd=tmp_path)
     assert_error(done, "domain-without-stage", 2)
