@@ -254,9 +254,8 @@ class GrowingLog:
             # An object or an array over several lines is read as a whole.
             is_object = line.startswith(b"{") and line.endswith(b"}")
             # Only the first part of a wider text has its byte order mark.
-            self._in_parts = (
-                format.name in _ENDS and content.encoding == "utf-8" and (format.name != "jsonl" or is_object)
-            )
+            in_parts = format.name in _ENDS and content.encoding == "utf-8"
+            self._in_parts = in_parts and (format.name != "jsonl" or is_object)
         self._recognised = size
 
     def _add(self, data: bytes) -> bool:

@@ -27,8 +27,8 @@ from entropylaw.results.columns import is_comparable
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.version import __version__
 
-ORDERS = {"name": "name", "forecast": "forecast"}
-"""Column by which the rows of an index can be ordered → how it is named."""
+ORDERS = ("name", "forecast")
+"""Columns by which the rows of an index can be ordered."""
 
 
 class Neighbour(NamedTuple):
@@ -71,7 +71,7 @@ class _Page:
     counts: Sequence[tuple[str, int]] = ()
     summary: Sequence[str] = ()
     warnings: Sequence[str] = ()
-    orders: Mapping[str, str] = field(default_factory=dict)
+    orders: Sequence[str] = ()
     table: str = ""
     reading: str = ""
     rewards: Sequence[Mapping[str, str]] = ()
@@ -286,14 +286,14 @@ def index_page(
     return _html(page, sections)
 
 
-def _orders_of(rows: Sequence[RunSummary]) -> Mapping[str, str]:
+def _orders_of(rows: Sequence[RunSummary]) -> Sequence[str]:
     """Those of :data:`ORDERS` that the rows can have: by a number only if all have one reward in one unit."""
     if not rows:
-        return {}
+        return ()
     fitted = [row for row in rows if row.fitted]
     units = {row.unit for row in fitted}
     if len(units) > 1 or not all(is_comparable(fitted[0].rewarded, row.rewarded) for row in fitted):
-        return {"name": ORDERS["name"]}
+        return ORDERS[:1]
     return ORDERS
 
 

@@ -136,9 +136,8 @@ def distinct(counts: Counts, k: int, right: int | None = None) -> FloatArray:
     """Expected number of distinct answers, or of right or wrong ones, among k samples of each problem."""
     rows = counts.answers if right is None else counts.answers[counts.answers[:, 1] == right]
     problem, _, times, alike = rows.T
-    return np.asarray(
-        np.bincount(problem, alike * pass_at(counts.n[problem], times, k), len(counts.n)), dtype=float
-    )
+    seen = alike * pass_at(counts.n[problem], times, k)
+    return np.asarray(np.bincount(problem, seen, len(counts.n)), dtype=float)
 
 
 def entropies(counts: Counts) -> dict[str, FloatArray]:

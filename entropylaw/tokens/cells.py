@@ -142,4 +142,5 @@ class Cells:
         start = np.maximum(lower_edge, mean - reach)
         stop = np.minimum(upper_edge, mean + reach)
         width = stop - start
-        return start, mean, stop, np.where(width > 0, (stop - mean) / np.where(width > 0, width, 1), 1.0)
+        weight = np.where(width > 0, (stop - mean) / np.where(width > 0, width, 1), 1.0)
+        return start, mean, stop, weight

@@ -186,7 +186,8 @@ def _exists(path: str | Path) -> bool:
 def _order(source: Source) -> tuple[list[int | str], str]:
     """Sort key: numbers in a name by their value."""
     # Text is at even places, numbers are at odd ones, so that only like is compared.
-    return [int(x) if i % 2 else x for i, x in enumerate(re.split(r"(\d+)", source.name))], str(source.path)
+    parts = re.split(r"(\d+)", source.name)
+    return [int(x) if i % 2 else x for i, x in enumerate(parts)], str(source.path)
 
 
 def suffix_of(name: str) -> str:

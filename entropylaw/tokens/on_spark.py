@@ -209,8 +209,5 @@ def first_line(error: BaseException) -> str:
             java = java.getCause()
         lines = "" if java is None else str(java.toString())
     kind, _, message = (lines.strip().splitlines() or [""])[0].partition(": ")
-    return (
-        message
-        or kind.rpartition(".")[2]
-        or next(iter(str(error).strip().splitlines()), type(error).__name__)
-    )
+    summary = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return message or kind.rpartition(".")[2] or summary

@@ -193,7 +193,6 @@ def covariances_by_step(result: pa.Table) -> dict[int, float]:
     for row in result.to_pylist():
         # Python's integers are exact, and their quotient is rounded once.
         whole = row["n"] * query.LOGPROB_POINT
-        covariances[int(row["step"])] = (
-            whole * row["products"] - row["logprobs"] * row["advantages"]
-        ) / whole**2
+        difference = whole * row["products"] - row["logprobs"] * row["advantages"]
+        covariances[int(row["step"])] = difference / whole**2
     return covariances

@@ -155,7 +155,7 @@ def test_a_report_has_a_page_per_run_and_a_row_per_reward(verl, tmp_path):
     assert re.findall("<h1>(.*?)</h1>", page) == ["four"]
     # A row and a panel of each, and its description folded away under an address of its own.
     assert re.findall(r'<th scope="row">([^<]*)</th>', page)[:5] == [report.fit.reward for report in reports]
-    assert page.count('<details class="group reward">') == 5
+    assert page.count('<details class="reward">') == 5
     assert re.findall('<div id="(reward:.*?)">', page)[:2] == ["reward:four", "reward:four-aime24-mean-32"]
     assert page.index("<details") > page.index('id="rewards-title"')
     ids = [text.partition('"')[0] for text in page.split(' id="')[1:]]

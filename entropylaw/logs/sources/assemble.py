@@ -157,10 +157,8 @@ def assemble(
     stepless = np.isnan(steps.values)
     if table.unreadable is not None:
         stepless &= ~table.unreadable
-    runs[0] = replace(
-        runs[0],
-        dropped=added(table.dropped, {step_column.NO_STEP: int(stepless.sum())}, runs[0].dropped),
-    )
+    dropped = added(table.dropped, {step_column.NO_STEP: int(stepless.sum())}, runs[0].dropped)
+    runs[0] = replace(runs[0], dropped=dropped)
     return tuple(runs), tuple(_lost_runs(split, whole, table))
 
 

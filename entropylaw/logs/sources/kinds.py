@@ -88,14 +88,12 @@ def _joined_records(
     for row, metric in enumerate(metrics):
         same = tuple(cells[row] for cells in identifying)
         written[same, metric] += 1
-        record = records.setdefault(
-            (*same, written[same, metric]), {name: cells[row] for name, cells in others.items()}
-        )
+        cells_of_row = {name: cells[row] for name, cells in others.items()}
+        record = records.setdefault((*same, written[same, metric]), cells_of_row)
         record.setdefault(metric, float(values[row]))
     rows = list(records.values())
-    return [
-        rows[index] for index in np.argsort([parse_step(record[counter]) for record in rows], kind="stable")
-    ]
+    order = np.argsort([parse_step(record[counter]) for record in rows], kind="stable")
+    return [rows[index] for index in order]
 
 
 def by_kind(table: Table, step: StepColumn) -> Table:

@@ -133,9 +133,8 @@ def _points(
     cut = False
     places = layout.places()
     for line in islice(filter(str.strip, content.lines()), 1, None):
-        cells = (
-            _split(line, layout.delimiter) if line.count(layout.delimiter) <= 2 * layout.width + 16 else []
-        )
+        fits = line.count(layout.delimiter) <= 2 * layout.width + 16
+        cells = _split(line, layout.delimiter) if fits else []
         # W&B's page quotes empty cells, too: a last one without quotes was cut off.
         cut = len(cells) < layout.width or (line[0] == '"' and not _quoted(line))
         if cut or not all(map(is_missing, cells[layout.width :])):

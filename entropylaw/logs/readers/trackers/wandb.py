@@ -276,9 +276,8 @@ def is_run_table(content: Content) -> bool:
         summaries = [row[header.index("summary") :][:1] for row in rows]
         return bool(rows) and all(cells and cells[0].startswith("{") for cells in summaries)
     at = {name: index for index, name in reversed(list(enumerate(header))) if name in _RUN_COLUMNS}
-    return (
-        "Name" in at and len(at) >= 4 and _are_of_runs([row for row in rows if len(row) == len(header)], at)
-    )
+    complete = [row for row in rows if len(row) == len(header)]
+    return "Name" in at and len(at) >= 4 and _are_of_runs(complete, at)
 
 
 def _are_of_runs(rows: Sequence[Sequence[str]], at: Mapping[str, int]) -> bool:
