@@ -205,14 +205,14 @@ def run_step(task: _Task) -> tuple[Entry[Any], ...]:
         chosen = step.choose(run)
     except UsageError:
         raise
-    except Exception as error:  # of this run alone, with the reason
+    except Exception as error:  # a bug refuses this run alone
         return (Entry.of(run, None, error=failed(error)),)
     for series in chosen:
         try:
             entries.append(step.compute(run, series))
         except UsageError:
             raise
-        except Exception as error:  # of this reward alone, with the reason
+        except Exception as error:  # a bug refuses this reward alone
             entries.append(Entry.of(run, series, error=failed(error)))
     slugs = [None if entry.refusal is None else entry.refusal.slug for entry in entries]
     if None in slugs and "out-of-memory" not in slugs:

@@ -161,18 +161,19 @@ def gather(
                     gathered.refuse(shown_path(path), nothing(path))
             elif is_file(path):
                 gathered.sources.append(Source(Path(path).name, Path(path), in_folder=False))
+            elif _exists(path):
+                error = InputError(
+                    "file-unreadable",
+                    f"{shown_path(path)} is a pipe, a socket or a device, a file was expected",
+                    "write its content into a file first",
+                )
+                gathered.refuse(shown_path(path), error)
             else:
                 error = InputError(
                     "file-not-found",
                     f"there is no file or folder {shown_path(path)}",
                     "check the path, or name a folder",
                 )
-                if _exists(path):
-                    error = InputError(
-                        "file-unreadable",
-                        f"{shown_path(path)} is a pipe, a socket or a device, a file was expected",
-                        "write its content into a file first",
-                    )
                 gathered.refuse(shown_path(path), error)
     gathered.sources.sort(key=_order)
     gathered.sources = list(_without_copies(gathered, place))

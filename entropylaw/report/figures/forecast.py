@@ -169,9 +169,8 @@ def _name_kept(axes: Axes, keep: Kept, steps: FloatArray, rewards: FloatArray) -
     text = f"keep step {format_step(step)}: {format_number(level)}"
     low, high = axes.get_xlim()
     is_left = 2 * step < low + high
-    points = 72 * axes.get_window_extent().width / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
     # A letter takes 4.6 points, with some room.
-    reach = 4.6 * len(text) / points * (high - low)
+    reach = 4.6 * len(text) / p.points(axes)[0] * (high - low)
     first, last = (step, step + reach) if is_left else (step - reach, step)
     highest = max([level, *rewards[(steps >= first) & (steps <= last)]])
     axes.annotate(

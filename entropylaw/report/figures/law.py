@@ -72,10 +72,8 @@ def draw_on(axes: Axes, part: Entry[Fit] | Fit) -> None:
     draw_law(axes, fit, law)
     axes.set_xlabel("entropy H (nats per token)")
     axes.set_ylabel(reward_label(part))
-    root = axes.get_figure(root=True)
-    assert root is not None
     # A bold letter takes some 5.6 points.
-    letters = max(int(72 * axes.get_window_extent().width / root.dpi / 5.6), 20)
+    letters = max(int(p.points(axes)[0] / 5.6), 20)
     title = "\n".join(p.wrapped(law_title(fit, law), letters))
     axes.set_title(title, loc="left", color=p.colour("ink"), fontweight="bold", fontsize=8)
 

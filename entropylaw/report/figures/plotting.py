@@ -110,6 +110,14 @@ def margins(figure: Figure, left: float, right: float, top: float, bottom: float
     figure.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - top / height, **gaps)
 
 
+def points(axes: Axes) -> tuple[float, float]:
+    """Width and height of axes in points, the unit of letters."""
+    root = axes.get_figure(root=True)
+    assert root is not None
+    box = axes.get_window_extent()
+    return 72 * box.width / root.dpi, 72 * box.height / root.dpi
+
+
 def few(ticks: int) -> MaxNLocator:
     """At most so many intervals between round ticks."""
     return MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10])
@@ -284,9 +292,7 @@ def name_ends(axes: Axes, x: float, named: Sequence[tuple[str, float, str]]) -> 
     as there is room for the others.
     """
     low, high = axes.get_ylim()
-    root = axes.get_figure(root=True)
-    assert root is not None
-    line = 8.5 / (72 * axes.get_window_extent().height / root.dpi) * (high - low)
+    line = 8.5 / points(axes)[1] * (high - low)
     heights = [min(max(height, low + line / 2), high - line / 2) for _, height, _ in named]
     order = sorted(range(len(named)), key=lambda i: heights[i])
     anchor = order.index(0)
