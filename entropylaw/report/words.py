@@ -178,13 +178,13 @@ def _keep_answer(keep: Kept, stop: Sequence[str], *, broken: bool) -> Answer:
 
 
 def _stop_words(fit: Fit) -> list[str]:
-    """What the stop line says where no other answer says it; and what the rest costs."""
+    """What the stop line says where no other answer says it, for one line; and what the rest costs."""
     line = fit.stop_line
     if line is None:
         return []
     if line.says in ("go on", "not known", "broken"):
         return _cost_of_rest(line)
-    return [f"{line.says}: {_stop_reasons(line)}", *_cost_of_rest(line)]
+    return [f"{line.says}: {_stop_reasons(line)[0]}", *_cost_of_rest(line)]
 
 
 def _law_answers(fit: Fit) -> list[Answer]:
@@ -263,15 +263,14 @@ def answer(
     return Answer(label, text, value=value, about=about, verdict=verdict, topic=topic)
 
 
-def _stop_reasons(line: StopLine) -> str:
-    """Why a stop line says what it says, in the same words wherever it is said."""
+def _stop_reasons(line: StopLine) -> list[str]:
+    """Why a stop line says what it says, the weightiest reason first."""
     reasons: list[str] = []
     if line.says == "broken" and line.state is not None:
         reasons += about_state(line.state)
     if line.says == "stop" and line.best_step is not None:
-        reasons.append(
-            f"no new best reward since step {format_step(line.best_step)}, half of the plan or more"
-        )
+        reasons.append(f"no new best since step {format_step(line.best_step)}")
+        reasons.append("that is half of the plan or more")
         if line.p_ever is not None:
             reasons.append(f"P(gain) at any step until its end {format_probability(line.p_ever)}")
     if line.says in ("finished", "not known"):
@@ -281,7 +280,7 @@ def _stop_reasons(line: StopLine) -> str:
         reasons.append(f"the entropy is above twice its lowest level since step {since}")
     if line.says == "exploded":
         reasons.append("the reward is below its best")
-    return "; ".join(reasons)
+    return reasons
 
 
 def _cost_of_rest(line: StopLine) -> list[str]:
@@ -304,7 +303,7 @@ def stop_notes(
     for row in rows:
         line = row.stop_line
         if line is not None and line.says not in ("go on", "broken"):
-            lines.append(f"{name(row)}: {line.says}{in_brackets(_stop_reasons(line))}")
+            lines.append(f"{name(row)}: {line.says}{in_brackets('; '.join(_stop_reasons(line)))}")
     if len(lines) > MOST_STOPPED:
         lines[MOST_STOPPED:] = [f"+{len(lines) - MOST_STOPPED} more"]
     return labelled("stop line", lines) + _left_to_run(rows, planned)
@@ -336,7 +335,7 @@ MOST_STOPPED = 4
 
 def stop_words(line: StopLine) -> str:
     """A stop line as a line of the log of a training run: first what it says, and why."""
-    reasons = _stop_reasons(line)
+    reasons = "; ".join(_stop_reasons(line))
     verdict = f"{line.says}: {reasons}" if reasons else line.says
     reward = one_line(line.reward)
     state = line.state

@@ -84,7 +84,7 @@ def test_without_a_plan_it_ends_after_half_as_many_steps_again():
     line = stop_line_of(*run(falling()), max_reward=1)
     assert (line.says, line.best_step) == ("stop", 72.0)
     assert stop_words(line).startswith(
-        "entropylaw: stop: no new best reward since step 72, half of the plan or more"
+        "entropylaw: stop: no new best since step 72; that is half of the plan or more; P(gain) at any step "
     )
     assert stop_line_of(*run(climbing(25))).says == "go on"
     assert stop_line_of(*(v[:9] for v in run(falling())), max_reward=1).says == "go on"
