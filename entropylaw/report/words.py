@@ -18,7 +18,6 @@ from entropylaw.report.numbers import (
     format_probability,
     format_r_squared,
     format_step,
-    p_words,
 )
 from entropylaw.results import Estimate, FormAnswer, Verdict
 from entropylaw.results.columns import Refusal
@@ -36,7 +35,7 @@ def why(entry: Entry[Any]) -> str:
 
 
 def law_words(law: LawFit | RunPrediction) -> str:
-    """The word about the law with its one reason: ``undecided: a line in H fits as well, or better``."""
+    """The word about the law with its one reason: ``undecided: a line in H fits no worse``."""
     return f"{law.verdict}: {law.why}" if law.why is not None else str(law.verdict)
 
 
@@ -120,8 +119,8 @@ def about_state(state: State) -> list[str]:
     if state.noise <= ROUNDING * max(abs(state.now.value or 0.0), state.gain):
         return [f"the same at all evaluations since step {since}"]
     if state.word == "cannot tell":
-        return [f"a change below {format_number(state.would_show, 2)} in the last third would not show"]
-    gained = f"{signed(state.gained, state.gain)} since the start"
+        return [f"changes below {format_number(state.would_show, 2)} in the last third would not show"]
+    gained = f"{signed(state.gained, state.gain)} in all"
     if state.word == "flat":
         return [f"within ±{state.gain:.3g} since step {since}", gained]
     return [gained, f"{signed(state.change, state.gain)} in the last third"]
@@ -166,14 +165,14 @@ def in_such_runs(chance: float) -> str:
 def _keep_answer(keep: Kept, stop: Sequence[str], *, broken: bool) -> Answer:
     """The step to keep, and what the stop line says.
 
-    That it is better than the last needs no words where the reward was lost.
+    An earlier one is surely better than the last, which needs no words where the reward was lost.
     """
     step = f"step {format_step(keep.step)}"
     if keep.is_last:
         return answer("keep", step, "the last", *stop, after=", ", between="; ")
     level = format_number(keep.level)
     if not broken:
-        level += f", better than the last, {p_words(keep.p_better)}"
+        level += ", surely better"
     return answer("keep", step, level, *stop, after=": ", between="; ")
 
 
@@ -198,21 +197,24 @@ def _law_answers(fit: Fit) -> list[Answer]:
     if law is None:
         return [answer("law", "none", *filter(None, [_no_law(fit.no_law)]), after=": ", topic=LAW)]
     about = [law.why.value] if law.why is not None else []
-    for finding in fit.findings:
-        if finding.code == DIVERGENCE and finding.values["explains_more"]:
-            about.append(f"{finding.values['best']} explains more")
     about += _at_zero(fit, law)
     after = ": " if law.why is not None else "; "
     rows = [
         _coefficients(law),
         answer("law", law.verdict.value, *about, after=after, between="; ", topic=LAW),
     ]
+    besides = [
+        f"{finding.values['best']} fits better"
+        for finding in fit.findings
+        if finding.code == DIVERGENCE and finding.values["explains_more"]
+    ]
     if fit.cautions:
-        # The shorter line has room for their number.
+        besides.append(counted(len(fit.cautions), "caution"))
+    for words in besides:
+        # The shorter line has room for them.
         shorter = min((0, 1), key=lambda i: len(rows[i].text))
-        cautions = counted(len(fit.cautions), "caution")
         row = rows[shorter]
-        rows[shorter] = replace(row, text=f"{row.text}; {cautions}", about=[*row.about, cautions])
+        rows[shorter] = replace(row, text=f"{row.text}; {words}", about=[*row.about, words])
     return rows
 
 

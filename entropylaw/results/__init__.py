@@ -126,8 +126,8 @@ class Why(StrEnum):
     few = "too few evaluations"
     narrow = "entropy hardly moved"
     slope = "no clear slope"
-    line = "a line in H fits as well, or better"
-    curve = "another curve of H fits better"
+    line = "a line in H fits no worse"
+    curve = "another curve fits better"
     neither = "neither entropy nor step says more"
     controlled = "the entropy is controlled"
 

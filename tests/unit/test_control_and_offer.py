@@ -246,9 +246,9 @@ def test_the_laws_line_says_where_the_divergence_explains_more(tmp_path):
     written(tmp_path / "log.jsonl", columns)
     done = typed("fit", "log.jsonl", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "√KL explains more" in " ".join(done.stdout.split())
+    assert "√KL fits better" in " ".join(done.stdout.split())
     written(tmp_path / "log.jsonl", {**columns, TRAINING: 0.8 - 0.5 * np.expm1(entropy)})
-    assert "explains more" not in typed("fit", "log.jsonl", cwd=tmp_path).stdout
+    assert "√KL fits better" not in typed("fit", "log.jsonl", cwd=tmp_path).stdout
 
 
 def test_entropies_at_other_temperatures_are_not_the_same_quantity(tmp_path):

@@ -128,7 +128,7 @@ SENTENCES = (
         "docs/guide.md",
         "this one because another curve fits better",
         FIT.format("clip_cov_s0"),
-        "undecided: another curve of H fits better",
+        "undecided: another curve fits better",
     ),
     (
         "docs/guide.md",

@@ -109,7 +109,7 @@ def test_the_title_is_the_finding_and_its_colour_is_trouble() -> None:
     failing = run_by_hand(by_hand(verdict=Verdict.fails, why=Why.reverse))
     expected = (
         (law_figure(good), "follows the law, R² 0.98", ink),
-        (law_figure(weak), "a line in H fits as well, or better, R² 0.98", ink),
+        (law_figure(weak), "a line in H fits no worse, R² 0.98", ink),
         (law_figure(failing), "reward rises with entropy, R² 0.98", ink),
         (law_figure(broken), "broken: nothing is said of the law", ink),
         (forecast_figure(good), "rising: 0.768 at step 90", fine),

@@ -159,7 +159,7 @@ def test_the_runs_are_one_table_by_state_below_a_line_of_counts() -> None:
 
 def test_a_row_has_its_numbers_under_the_pointer() -> None:
     (title,) = re.findall(r'<tr title="(.*?)">', pages.index_page([row("good")]))
-    for text in ("since the start", "such runs", "R² 0.9", "at H = 0"):
+    for text in (" in all", "such runs", "R² 0.9", "at H = 0"):
         assert text in title
 
 

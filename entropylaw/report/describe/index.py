@@ -88,7 +88,7 @@ def _about(row: RunSummary) -> str:
     first, last = format_step(row.first_step), format_step(row.last_step)
     parts = [f"{row.evaluations} evaluations of steps {first}–{last}"]
     if row.gained is not None:
-        parts.append(f"{words.signed(row.gained, row.gain or 0.0)} since the start")
+        parts.append(f"{words.signed(row.gained, row.gain or 0.0)} in all")
     if row.p_gain is not None and row.gain is not None:
         parts.append(f"a gain of {row.gain:.3g} or more {words.in_such_runs(row.p_gain)}")
     if row.keep_level is not None:

@@ -16,6 +16,7 @@ from entropylaw.report.numbers import (
     format_r_squared,
     format_step,
     odds_words,
+    p_words,
 )
 from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.columns import Choice
@@ -136,18 +137,22 @@ def _of_state(fit: Fit) -> list[b.Block]:
     state = fit.state
     if state is None:
         return [b.paragraphs(words.sentence(f"The state is not known: {fit.no_state}"))]
-    over = "in the last third"
+    over = "change in the last third"
     if state.word == "flat":
-        over = f"since step {words.since_words(state)}"
+        over = f"change since step {words.since_words(state)}"
     lost = words.about_state(state)[0] if fit.is_broken else ""
-    unseen = f"less than {format_number(state.would_show, 2)} in the last third would not show"
+    unseen = f"changes below {format_number(state.would_show, 2)} would not show"
     facts = [
         b.Fact("now", state.now, lost),
-        b.Fact("since the start", state.gained),
+        b.Fact("change in all", state.gained),
         b.Fact(over, state.change, unseen),
         b.Fact("gain that counts", f"{state.gain:.3g}"),
         b.Fact("noise of an evaluation", state.noise, "standard deviation"),
     ]
+    keep = fit.keep
+    if keep is not None and not keep.is_last:
+        better = f"at step {format_step(keep.step)}; better than the last, {p_words(keep.p_better)}"
+        facts.append(b.Fact("level to keep", keep.level, better))
     return [b.Facts(state.word, facts, f"{format_percent(fit.level)} interval")]
 
 
