@@ -122,7 +122,7 @@ SENTENCES = (
         "docs/guide.md",
         "The run above is `undecided` for that reason",
         FIT.format("grpo_s1"),
-        "undecided: a line in H fits as well",
+        "undecided: a line in H fits no worse",
     ),
     (
         "docs/guide.md",
