@@ -47,8 +47,11 @@ def data_row(run: Made) -> tuple[str, ...]:
 
 
 def verdict(run: Made) -> str:
-    """The verdict with its reason; of a refused run why it was refused."""
-    return f"refused: {run.fit.refusal.slug}" if run.fit.refusal else law_words(run.answer.law)
+    """The verdict with its reason; of a refused run why it was refused; a dash of a run without a law."""
+    if run.fit.refusal:
+        return f"refused: {run.fit.refusal.slug}"
+    law = run.answer.law
+    return MISSING if law is None else law_words(law)
 
 
 def fitted(runs: Iterable[Made]) -> list[Made]:
