@@ -19,6 +19,7 @@ from entropylaw.escaping import counted, one_line, safe_name
 from entropylaw.option import part
 from entropylaw.options import FOLDER, FitOptions
 from entropylaw.pipeline.steps import Fit
+from entropylaw.report.numbers import format_percent
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Entry, FitDocument
@@ -41,8 +42,10 @@ def fit(options: FitCommand) -> None:
         formats.pop("-", None)
     output.deliver(document, formats, others=stored, quiet=quiet)
     for path in stored:
-        more = "; more with --details" if format == "text" else ""
-        say(f"stored in {path} for `entropylaw predict`{more}", quiet=quiet)
+        about = ""
+        if format == "text":
+            about = f"; {format_percent(options.level)} intervals; more with --details"
+        say(f"stored in {path} for `entropylaw predict`{about}", quiet=quiet)
     output.finish_fits(document.runs)
     finish_partly(inputs, document.runs, strict=options.strict)
 

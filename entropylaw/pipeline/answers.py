@@ -26,7 +26,7 @@ from entropylaw.paths import shown_path
 from entropylaw.pipeline.given_options import checked
 from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.phases import PhaseFit
-from entropylaw.results.result import Finding, caution, field_names, note, replace
+from entropylaw.results.result import TRAINING_REWARD, Finding, caution, field_names, note, replace
 from entropylaw.roles.rewards import select_all
 from entropylaw.roles.select import phase_series_all
 from entropylaw.roles.series import PhaseSeries, Series
@@ -257,7 +257,7 @@ def _about_columns(series: Series) -> list[Finding]:
     if not choice.is_score:
         findings.append(note("not-a-score", name=choice.column, sort=choice.sort))
     if choice.meaning.kind == "training":
-        findings.append(caution("training-reward", column=choice.column))
+        findings.append(caution(TRAINING_REWARD, column=choice.column))
     if series.entropy_choice is not None and series.entropy_choice.meaning.estimator == "sampled":
         findings.append(caution("entropy-sampled", column=series.entropy_choice.column))
     return findings

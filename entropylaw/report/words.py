@@ -23,7 +23,7 @@ from entropylaw.results import Estimate, FormAnswer, Verdict
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import DIVERGENCE, NO_SCORE, replace
+from entropylaw.results.result import DIVERGENCE, NO_SCORE, TRAINING_REWARD, replace
 from entropylaw.results.state import Kept, State
 from entropylaw.results.stop import StopLine
 
@@ -122,6 +122,9 @@ def about_state(state: State) -> list[str]:
         return [f"changes below {format_number(state.would_show, 2)} in the last third would not show"]
     gained = f"{signed(state.gained, state.gain)} in all"
     if state.word == "flat":
+        low, high = state.gained.low, state.gained.high
+        if low is not None and high is not None and low <= 0 <= high:
+            gained = f"no change in all: {signed(state.gained, state.gain)}"
         return [f"within ±{state.gain:.3g} since step {since}", gained]
     return [gained, f"{signed(state.change, state.gain)} in the last third"]
 
@@ -156,9 +159,9 @@ def in_such_runs(chance: float) -> str:
     """A probability as a frequency: ``in 7 of 10 such runs``."""
     tenths = round(10 * chance)
     if tenths == 0:
-        return "in under 1 of 20 such runs"
+        return "in fewer than 1 of 10 such runs"
     if tenths == 10:
-        return "in more than 19 of 20 such runs"
+        return "in more than 9 of 10 such runs"
     return f"in {tenths} of 10 such runs"
 
 
@@ -192,7 +195,7 @@ def _law_answers(fit: Fit) -> list[Answer]:
         lost = (
             "rewards are missing at the end" if fit.state and fit.state.has_ended else "the reward was lost"
         )
-        return [answer("law", "not asked", lost, after=": ", topic=LAW)]
+        return [answer("law", "not fitted", lost, after=": ", topic=LAW)]
     law = fit.law
     if law is None:
         return [answer("law", "none", *filter(None, [_no_law(fit.no_law)]), after=": ", topic=LAW)]
@@ -208,8 +211,14 @@ def _law_answers(fit: Fit) -> list[Answer]:
         for finding in fit.findings
         if finding.code == DIVERGENCE and finding.values["explains_more"]
     ]
-    if fit.cautions:
-        besides.append(counted(len(fit.cautions), "caution"))
+    # That the reward is of the training is in the title.
+    cautions = [
+        finding
+        for finding in fit.findings
+        if finding.severity == "caution" and finding.code != TRAINING_REWARD
+    ]
+    if cautions:
+        besides.append(counted(len(cautions), "caution"))
     for words in besides:
         # The shorter line has room for them.
         shorter = min((0, 1), key=lambda i: len(rows[i].text))
@@ -238,17 +247,14 @@ def _coefficients(law: LawFit) -> Answer:
 
 
 def _at_zero(fit: Fit, law: LawFit) -> list[str]:
-    """The reward at H = 0 by the law, and where it is not above the reward now, that it is reached.
-
-    The latter says nothing of a run where the law fails.
-    """
-    if law.ceiling.value is None:
+    """The reward at H = 0 by the law, unless that fails; "reached" where the reward now is no lower."""
+    if law.ceiling.value is None or law.verdict is Verdict.fails:
         return []
     text = f"at H = 0: {format_interval(law.ceiling)}"
     now = None if fit.state is None else fit.state.now.value
     if now is None or law.ceiling.value > now:
         return [text]
-    return [] if law.verdict is Verdict.fails else [f"{text}, reached"]
+    return [f"{text}, reached"]
 
 
 def answer(

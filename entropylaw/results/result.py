@@ -74,6 +74,9 @@ DIVERGENCE = "divergence"
 NO_SCORE = "not-a-score"
 """Code of the finding that the reward is no score by its name, but a length, a cost or a divergence."""
 
+TRAINING_REWARD = "training-reward"
+"""Code of the finding that the reward is of the samples that are trained on."""
+
 EARLY = "entropy-ends-early"
 """Code of the finding that the last entropy is of long before the last evaluation."""
 

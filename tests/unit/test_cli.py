@@ -32,8 +32,8 @@ def folder(path: Path) -> dict[str, bytes]:
 def test_fit_fits_a_terminal_and_predict_reads_its_document_exactly(run, lab, tmp_path):
     done = run("fit", RUN)
     assert done.returncode == 0
-    stored_in = "stored in reports/clean_start_s0.fit.json for `entropylaw predict`; more with --details\n"
-    assert done.stderr == stored_in
+    stored_in = "stored in reports/clean_start_s0.fit.json for `entropylaw predict`"
+    assert done.stderr == f"{stored_in}; 95 % intervals; more with --details\n"
     lines = done.stdout.splitlines()
     assert len(lines) <= 6
     assert max(map(len, lines)) <= 100

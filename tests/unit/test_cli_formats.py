@@ -112,7 +112,7 @@ def test_text_is_as_wide_as_the_terminal(folder, terminal, monkeypatch):
     document = load_fit(folder / "fit.json")
     monkeypatch.setenv("NO_COLOR", "1")
     texts = {}
-    for columns in ("60", "72", "100", "200"):
+    for columns in ("60", "84", "100", "200"):
         monkeypatch.setenv("COLUMNS", columns)
         texts[columns] = terminal(document, "text")
         sentences = [line for line in texts[columns].splitlines() if re.match(r" {19}\S|  next ", line)]
