@@ -179,12 +179,16 @@ def _keep_answer(keep: Kept, stop: Sequence[str], *, broken: bool) -> Answer:
     return answer("keep", step, level, *stop, after=": ", between="; ")
 
 
+NOT_SHOWN = ("go on", "not known", "broken")
+"""What a stop line says that a screen does not: nothing is to be done, or the state says it."""
+
+
 def _stop_words(fit: Fit) -> list[str]:
     """What the stop line says where no other answer says it, for one line; and what the rest costs."""
     line = fit.stop_line
     if line is None:
         return []
-    if line.says in ("go on", "not known", "broken"):
+    if line.says in NOT_SHOWN:
         return _cost_of_rest(line)
     return [f"{line.says}: {_stop_reasons(line)[0]}", *_cost_of_rest(line)]
 
@@ -195,7 +199,7 @@ def _law_answers(fit: Fit) -> list[Answer]:
         lost = (
             "rewards are missing at the end" if fit.state and fit.state.has_ended else "the reward was lost"
         )
-        return [answer("law", "not fitted", lost, after=": ", topic=LAW)]
+        return [answer("law", "not judged", lost, after=": ", topic=LAW)]
     law = fit.law
     if law is None:
         return [answer("law", "none", *filter(None, [_no_law(fit.no_law)]), after=": ", topic=LAW)]
@@ -302,16 +306,16 @@ def _cost_of_rest(line: StopLine) -> list[str]:
 def stop_notes(
     rows: Sequence[RunSummary], name: Callable[[RunSummary], str], planned: float | None = None
 ) -> list[Note]:
-    """The stop lines of rows that do not say "go on", and the rest of the runs, each run once.
+    """The stop lines of rows with the first reason, and the rest of the runs, each run once.
 
-    That of a broken run is not shown, as that is said. The rest is not shown where neither the
-    end of the training was ``planned`` nor a cost is known.
+    One that says "go on" or is not known is not shown, nor that of a broken run, as that is said.
+    The rest is not shown where neither the end of the training was ``planned`` nor a cost is known.
     """
     lines: list[str] = []
     for row in rows:
         line = row.stop_line
-        if line is not None and line.says not in ("go on", "broken"):
-            lines.append(f"{name(row)}: {line.says}{in_brackets('; '.join(_stop_reasons(line)))}")
+        if line is not None and line.says not in NOT_SHOWN:
+            lines.append(f"{name(row)}: {line.says}{in_brackets(_stop_reasons(line)[0])}")
     if len(lines) > MOST_STOPPED:
         lines[MOST_STOPPED:] = [f"+{len(lines) - MOST_STOPPED} more"]
     return labelled("stop line", lines) + _left_to_run(rows, planned)

@@ -85,7 +85,7 @@ def _law_caption(part: Entry[Fit] | Fit) -> str:
     fit = answer_of(part)
     law = fit.lawful()
     text = f"{reward_label(part).capitalize()} against entropy; points are evaluations, coloured by step. "
-    text += "The line is the law through all of them"
+    text += "The line is the law through all of them; it can miss most, as errors are correlated"
     better = better_form(law)
     if not fit.is_broken:
         if better is not None:
