@@ -39,6 +39,9 @@ PATIENCE = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8)
 LARGE = 0.015
 """A regret that is large, in ranges of the rewards."""
 
+REGRETS = (0.005, 0.01, 0.02)
+"""Regrets at which the steps are compared that the stop line's rule and patience save."""
+
 EVALUATIONS = (8, 24)
 """Numbers of evaluations without one."""
 
@@ -217,8 +220,17 @@ def row(name: str, outcome: Outcome, patient: Sequence[Outcome]) -> list[str]:
     ]
 
 
+def saved_at(regret: float, outcomes: Sequence[Outcome]) -> str:
+    """The steps that a rule saves at a regret, between its waits; beyond the shortest what that saves."""
+    points = sorted((outcome.regret, outcome.saved) for outcome in outcomes)
+    regrets = [0.0, *(point[0] for point in points)]
+    saved = [0.0, *(point[1] for point in points)]
+    beyond = "> " if regret > regrets[-1] else ""
+    return f"{beyond}{100 * np.interp(regret, regrets, saved):.1f} %"
+
+
 def table(runs: Sequence[Finished]) -> str:
-    """The stop line and the rules on some runs."""
+    """The stop line and the rules on some runs, and the steps that they save at some regrets."""
     with ProcessPoolExecutor() as pool:
         plays = [play for play in pool.map(played, runs) if play.looks]
     groups = len({run.arm if run.group == "lab" else run.group for run in runs})
@@ -227,7 +239,19 @@ def table(runs: Sequence[Finished]) -> str:
     rows = [row(name, outcome_of(rule, plays), patient) for name, rule in rules().items()]
     large = f"regret above {100 * LARGE} %"
     titles = ["rule", "stops", "lost more than the gain", large, "steps saved", "regret", "patience's"]
-    return f"{len(plays)} rewards, {groups} {where}.\n\n{markdown_table(titles, rows)}"
+    unlikely = [outcome_of(partial(unlikely_without_best, share=share), plays) for share in PATIENCE]
+    families = {f"P(gain ever) < {UNLIKELY} and patience": unlikely, "patience": patient}
+    curves = [
+        [name, *(saved_at(regret, outcomes) for regret in REGRETS)] for name, outcomes in families.items()
+    ]
+    regrets = [f"regret {100 * regret:g} %" for regret in REGRETS]
+    return "\n\n".join(
+        [
+            f"{len(plays)} rewards, {groups} {where}.",
+            markdown_table(["steps saved at a", *regrets], curves),
+            markdown_table(titles, rows),
+        ]
+    )
 
 
 def sections(*, left_out: bool) -> Iterator[str]:

@@ -193,13 +193,19 @@ def _stop_words(fit: Fit) -> list[str]:
     return [f"{line.says}: {_stop_reasons(line)[0]}", *_cost_of_rest(line)]
 
 
+NOT_JUDGED = "not judged"
+"""The word about the law of a broken run."""
+
+
+def loss_words(state: State) -> str:
+    """What was lost by a broken run."""
+    return "rewards are missing at the end" if state.has_ended else "the reward was lost"
+
+
 def _law_answers(fit: Fit) -> list[Answer]:
     """The law: its numbers, its word with the reason, and the reward at H = 0; or why there is none."""
-    if fit.is_broken:
-        lost = (
-            "rewards are missing at the end" if fit.state and fit.state.has_ended else "the reward was lost"
-        )
-        return [answer("law", "not judged", lost, after=": ", topic=LAW)]
+    if fit.state is not None and fit.is_broken:
+        return [answer("law", NOT_JUDGED, loss_words(fit.state), after=": ", topic=LAW)]
     law = fit.law
     if law is None:
         return [answer("law", "none", *filter(None, [_no_law(fit.no_law)]), after=": ", topic=LAW)]

@@ -30,8 +30,8 @@ def with_law(ahead: Forecast) -> list[b.Block]:
     notes: list[b.Note] = []
     if ahead.law is not None:
         errors = (
-            f"error {format_number(ahead.law.error, 2)} over the last third of the run; of the last value "
-            f"before it {format_number(ahead.law.last_value_error, 2)}"
+            f"fitted to the first two thirds it is {format_number(ahead.law.error, 2)} off in the last; the "
+            f"last value before that is {format_number(ahead.law.last_value_error, 2)} off"
         )
         notes.append(b.Note("law", errors))
     return [b.Figure("forecast", ahead), *sections(ahead, by_the_law=True), b.Notes(notes)]
@@ -69,11 +69,11 @@ def sections(ahead: Forecast, *, by_the_law: bool = False) -> list[b.Block]:
     ever = f"{words.in_such_runs(ahead.p_ever)}, the level is that high at some step until then"
     notes = [b.Note("ever", ever)]
     if ahead.spent is not None:
+        earliest = round(ahead.spent.low or 0.0)
         spent = f"95 % of exp(H) − 1 is spent by step {words.step_words(ahead.spent)}"
         if ahead.spent.value is None:
-            spent = f"{ahead.spent.note}; not spent before step {format_step(ahead.spent.low)}"
+            spent = f"95 % of exp(H) − 1 is not spent before step {earliest}; {ahead.spent.note}"
         elif ahead.spent.high is None:
-            earliest = round(ahead.spent.low or 0.0)
             spent = f"95 % of exp(H) − 1 is spent by step {round(ahead.spent.value)}, "
             spent += f"not before step {earliest}, perhaps never"
         notes.append(b.Note("entropy", spent))

@@ -10,7 +10,7 @@ from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.describe import forecast
 from entropylaw.report.numbers import format_estimate, format_interval, format_number, format_percent
-from entropylaw.results import EntropySet, Estimate
+from entropylaw.results import EntropySet, Estimate, Verdict
 from entropylaw.results.result import NO_SCORE
 from entropylaw.units import UNIT_WORDS
 
@@ -35,10 +35,12 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     measured = "" if rewarded is None else f"{one_line(rewarded.column)}, {UNIT_WORDS[rewarded.unit]}"
     percent = "%" if rewarded is not None and rewarded.unit == "percent" else ""
     law = "none"
-    if result.entropy_range is not None:
+    if result.state is not None and result.is_broken:
+        law = f"{words.NOT_JUDGED}: {words.loss_words(result.state)}"
+    elif result.entropy_range is not None:
         low, high = map(format_number, result.entropy_range)
         law = f"{words.law_words(result)}; fitted on entropies from {low} to {high} nats"
-        if result.ceiling is not None:
+        if result.ceiling is not None and result.verdict != Verdict.fails:
             law += f"; by the law {format_interval(result.ceiling)} at H = 0"
     elif result.no_law is not None:
         law = f"none: {result.no_law.message}"
@@ -81,7 +83,9 @@ def table(result: PredictionDocument | Entry[RunPrediction]) -> b.Table:
 
 def _entropy_set_words(target: EntropySet) -> str:
     """``entropy 0.31 nats, 95 % set [0.24, 0.4]``."""
-    value = f"entropy {format_number(target.value)} nats" if target.value is not None else "no entropy"
+    value = target.note or "no entropy"
+    if target.value is not None:
+        value = f"entropy {format_number(target.value)} nats"
     sets = " and ".join(
         f"[{format_number(low)}, {'no upper end)' if high is None else format_number(high) + ']'}"
         for low, high in target.intervals
@@ -89,7 +93,7 @@ def _entropy_set_words(target: EntropySet) -> str:
     text = f"{value}, {format_percent(target.level)} set {sets or 'empty'}"
     if target.intervals and target.intervals[0][0] == 0.0:
         text += "; the set includes 0, the lowest entropy"
-    return f"{text}; {target.note}" if target.note else text
+    return f"{text}; {target.note}" if target.note and target.value is not None else text
 
 
 def _prediction_rows(entry: Entry[RunPrediction]) -> Iterator[b.Row]:
