@@ -272,6 +272,8 @@ def without(option: Option) -> str:
     """The default of a setting."""
     if option.default in (None, ()):
         return option.unset
+    if option.many:
+        return ", ".join(f"`{value}`" for value in option.default)
     return f"`{str(option.default).lower() if isinstance(option.default, bool) else option.default}`"
 
 

@@ -52,9 +52,14 @@ class Option:
     @property
     def help_with_default(self) -> str:
         """The help, and the default."""
-        default = self.unset if self.default in (None, ()) else str(self.default)
         if self.kind is SWITCH:
             default = self.label.lstrip("-") if self.default else ""
+        elif self.default in (None, ()):
+            default = self.unset
+        elif self.many:
+            default = ", ".join(self.default)
+        else:
+            default = str(self.default)
         return f"{self.help} [default: {default}]" if default not in ("", "none") else self.help
 
     @property

@@ -43,12 +43,6 @@ TRIPPED = 5
 def check(options: CheckCommand) -> None:
     """Run ``entropylaw check``."""
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
-    if not gates:
-        raise UsageError(
-            "no-gate",
-            "no gate was given",
-            "add --fail-if EXPR, such as --fail-if state==broken, or fail-if to entropylaw.toml",
-        )
     formats = output.destinations(options.output, options.format, FORMATS)
     summary = os.environ.get(SUMMARY) if options.github_summary else None
     if options.github_summary and not summary:

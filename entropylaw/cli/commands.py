@@ -294,7 +294,7 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     Whatever the reason, an unknown value exits with code 5, for one file as for several.
     """
 
-    example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if state==broken"
+    example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if 'now<0.4'"
 
     sources: tuple[str, ...] = option(
         "FITS|LOGS",
@@ -313,6 +313,7 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
         GATES,
         key="fail-if",
         many=True,
+        default=("state==broken",),
     )
     strict: bool = switch(
         "--strict",
