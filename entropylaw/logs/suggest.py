@@ -204,7 +204,7 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
         near = _nearest_names(run, role)
         hint = _where_it_may_be(run, trainer, role, path)
     if role == "entropy" and trainer.absent:
-        hint = f"{hint}. {trainer.absent}"
+        hint = f"{trainer.absent}; of another name: --entropy COLUMN"
     return InputError(
         f"no-{role}-column",
         f"{where} has no {role} column that is in the catalog; {near}",

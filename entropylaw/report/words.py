@@ -251,7 +251,7 @@ def _coefficients(law: LawFit) -> Answer:
     r_squared = f"R² {format_r_squared(law.r_squared)}"
     numbers = f"a {format_interval(law.a)}, b {format_interval(law.b)}"
     if law.a.value is None:
-        numbers = f"a and b are not known ({law.a.note})"
+        numbers = "a and b are not known"
     numbers = f"R = b − a·exp(H): {numbers}"
     return Answer("law", f"{numbers}, {r_squared}", value=r_squared, about=[numbers], topic=LAW)
 

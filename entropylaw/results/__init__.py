@@ -128,7 +128,7 @@ class Why(StrEnum):
     slope = "no clear slope"
     line = "a line in H fits no worse"
     curve = "another curve fits better"
-    neither = "neither entropy nor step says more"
+    neither = "the step says as much"
     controlled = "the entropy is controlled"
 
 

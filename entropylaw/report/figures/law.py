@@ -29,7 +29,6 @@ _FINDINGS = {
     Why.step: "the step says more than the entropy",
     Why.few: "too few evaluations for the law",
     Why.slope: "no clear slope in H",
-    Why.neither: "neither H nor the step says more",
 }
 """Why the law does not hold → as the title of a figure, where that is not the word itself."""
 
