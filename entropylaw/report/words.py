@@ -19,7 +19,7 @@ from entropylaw.report.numbers import (
     format_r_squared,
     format_step,
 )
-from entropylaw.results import Estimate, FormAnswer, Verdict
+from entropylaw.results import Estimate, FormAnswer, Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
@@ -159,7 +159,7 @@ def in_such_runs(chance: float) -> str:
     """A probability as a frequency: ``in 7 of 10 such runs``."""
     tenths = round(10 * chance)
     if tenths == 0:
-        return "in fewer than 1 of 10 such runs"
+        return "in under 1 of 10 such runs"
     if tenths == 10:
         return "in more than 9 of 10 such runs"
     return f"in {tenths} of 10 such runs"
@@ -257,14 +257,22 @@ def _coefficients(law: LawFit) -> Answer:
 
 
 def _at_zero(fit: Fit, law: LawFit) -> list[str]:
-    """The reward at H = 0 by the law, unless that fails; "reached" where the reward now is no lower."""
-    if law.ceiling.value is None or law.verdict is Verdict.fails:
+    """The reward at H = 0 by the law; "reached" where the reward now is no lower.
+
+    Nothing where :func:`says_zero` is False.
+    """
+    if law.ceiling.value is None or not says_zero(law):
         return []
     text = f"at H = 0: {format_interval(law.ceiling)}"
     now = None if fit.state is None else fit.state.now.value
     if now is None or law.ceiling.value > now:
         return [text]
     return [f"{text}, reached"]
+
+
+def says_zero(law: LawFit | RunPrediction) -> bool:
+    """Whether the reward at H = 0 is said: not by a law that fails, nor of an entropy that hardly moved."""
+    return law.verdict != Verdict.fails and law.why is not Why.narrow
 
 
 def answer(

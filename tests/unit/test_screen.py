@@ -10,10 +10,11 @@ from entropylaw import load_fit
 from entropylaw.cli import output
 from entropylaw.report.numbers import sparkline
 from entropylaw.report.render import rendered
-from tests.conftest import LAB, drawn
+from tests.conftest import LAB, PUBLIC_LOGS, drawn
 from tests.typed import typed
 
 RUNS = [path.parent for lab in (LAB, LAB.parent / "lab2") for path in lab.glob("*/metrics.parquet")]
+PUBLIC = [str(path) for path in PUBLIC_LOGS.glob("*/*") if path.is_file() and path.stat().st_size < 1_000_000]
 NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e-?\d+)?"
 INTERVAL = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
 GONE = (
@@ -28,39 +29,64 @@ def words(text: str) -> list[str]:
     return re.findall(r"R = b − a·exp\(H\)|\[[^]]*\]|[^\s·→=>]+", text)
 
 
-@pytest.fixture(params=drawn(map(str, RUNS), 10), ids=lambda path: "/".join(Path(path).parts[-2:]))
-def screen(request, tmp_path):
-    """The screen of a run, the same with details, and its fit."""
-    log = Path(request.param) / "metrics.parquet"
-    done = typed("fit", log, "-o", "fit.json", cwd=tmp_path)
+@pytest.mark.parametrize("log", drawn(map(str, RUNS), 10), ids=lambda path: "/".join(Path(path).parts[-2:]))
+def test_a_screen_is_short_and_says_nothing_twice_and_denies_nothing(tmp_path, log):
+    done = typed("fit", Path(log) / "metrics.parquet", "-o", "fit.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (run,) = load_fit(tmp_path / "fit.json").runs
-    return rendered(run, "text"), rendered(run, "details"), run.result
+    shown = {format: rendered(run, format) for format in ("text", "details")}
+    check_screen(shown["text"], run.result)
+    assert run.result.state is not None
+    if not run.result.is_broken:
+        ((low, high),) = re.findall(rf"next +{NUMBER} \[({NUMBER}), ({NUMBER})\]", shown["text"])
+        assert 0.0 <= float(low) <= float(high) <= 1.0
+    for text in shown.values():
+        rows = [line.strip() for line in text.splitlines() if line.strip()]
+        assert len(rows) == len(set(rows))
+        intervals = [match[0] for match in INTERVAL.finditer(text)]
+        assert len(intervals) == len(set(intervals))
+        check_text(text)
 
 
-def test_a_screen_is_short_and_says_nothing_twice_and_denies_nothing(screen):
-    text, details, fit = screen
+@pytest.mark.skipif(not PUBLIC, reason="the public logs are not here")
+@pytest.mark.parametrize("log", drawn(PUBLIC, 5), ids=lambda path: Path(path).name[:40])
+def test_a_screen_of_a_public_log_is_as_short(tmp_path, log):
+    done = typed("fit", log, "-o", "fit.json", cwd=tmp_path)
+    if not (tmp_path / "fit.json").exists():
+        assert done.returncode in (3, 4), done.stderr
+        return
+    for run in load_fit(tmp_path / "fit.json").runs:
+        if run.result is not None:
+            text = rendered(run, "text")
+            check_screen(text, run.result)
+            check_text(text)
+
+
+def check_text(text):
+    """No word that a screen had once, every estimate within its interval, and one R²."""
+    assert not re.search(GONE, text)
+    for value, low, high in INTERVAL.findall(text):
+        assert float(low) <= float(value) <= float(high)
+    assert text.count("R² ") <= 1
+
+
+def check_screen(text, fit):
+    """Six lines and 80 words at most, and no number that another denies."""
     lines = text.splitlines()
     # A long name takes a line.
     assert len(lines) <= 6 + lines[1].startswith("    "), text
     assert len(words(text)) <= 80, text
     assert max(map(len, lines)) <= 100
-    assert not re.search(GONE, text + details)
-    for shown in (text, details):
-        rows = [line.strip() for line in shown.splitlines() if line.strip()]
-        assert len(rows) == len(set(rows))
-        intervals = [match[0] for match in INTERVAL.finditer(shown)]
-        assert len(intervals) == len(set(intervals))
-        for value, low, high in INTERVAL.findall(shown):
-            assert float(low) <= float(value) <= float(high)
-        assert shown.count("R² ") <= 1
+    if fit.state is None:
+        return
     now = fit.state.now.value
     assert f" {output_number(text)} now" in text
     if fit.is_broken:
         assert not re.search(r"\bnext\b|or more|at H = 0|R²|such runs", text)
         return
-    (forecast,) = re.findall(rf"next +{NUMBER} \[({NUMBER}), ({NUMBER})\]", text)
-    assert 0.0 <= float(forecast[0]) <= float(forecast[1]) <= 1.0
+    forecasts = re.findall(rf"next +{NUMBER} \[({NUMBER}), ({NUMBER})\]", text)
+    for low, high in forecasts:
+        assert float(low) <= float(high) <= (fit.max_reward or float("inf"))
     at_zero = re.search(rf"at H = 0: ({NUMBER}) \S+ \S+( reached)?", text)
     if at_zero is not None:
         rounding = 0.5 * 10.0 ** -len(at_zero[1].partition(".")[2])

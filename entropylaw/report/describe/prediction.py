@@ -10,7 +10,7 @@ from entropylaw.report import blocks as b
 from entropylaw.report import words
 from entropylaw.report.describe import forecast
 from entropylaw.report.numbers import format_estimate, format_interval, format_number, format_percent
-from entropylaw.results import EntropySet, Estimate, Verdict
+from entropylaw.results import EntropySet, Estimate
 from entropylaw.results.result import NO_SCORE
 from entropylaw.units import UNIT_WORDS
 
@@ -40,7 +40,7 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     elif result.entropy_range is not None:
         low, high = map(format_number, result.entropy_range)
         law = f"{words.law_words(result)}; fitted on entropies from {low} to {high} nats"
-        if result.ceiling is not None and result.verdict != Verdict.fails:
+        if result.ceiling is not None and words.says_zero(result):
             law += f"; by the law {format_interval(result.ceiling)} at H = 0"
     elif result.no_law is not None:
         law = f"none: {result.no_law.message}"
