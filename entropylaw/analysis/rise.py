@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from entropylaw.analysis.law.estimates import tails
 from entropylaw.analysis.law.evaluations import SMALLEST_ENTROPY, check_scale
@@ -45,8 +46,9 @@ FALLEN, ENDS, FALLS, BENDS = 0.05, 40, (0.02, 0.06, 0.15, 0.4), (0.05, 0.1, 0.2,
 """The onset is looked for where at most that share of the fall is left, at so many points; times, in runs, of
 the falls before it, and of rises that level off."""
 
-LIKELY, MOST_LIKELY = 0.02, 6
-"""Least probability of a covariance for the onset, and the largest number of them."""
+GROWTHS, POWERS = (2.0, 4.0, 6.0, 8.0), (2.0, 3.0)
+"""Rises that accelerate up to the end, as an explosion does: expm1(k·u)/expm1(k) with these k, and these
+powers of u, 0 at the onset and 1 at the end."""
 
 WIDER = 0.03
 """Share of the run by which the interval of a step is wider than its draws at both ends."""
@@ -91,11 +93,11 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
     ``too-few-points``, ``entropy-constant``, and as :func:`check_scale`.
     """
     s, y = _checked_points(step, entropy, name)
-    plain = Trend(design_of(s.tobytes()), y)
-    trend = likelier(plain, y)
+    trend = likelier(Trend(design_of(s.tobytes()), y)).with_steps()
     there = np.isfinite(entropy)
     lowest = _lowest_window(y)
-    curves = _in_nats(trend, trend.draws(DRAWS), y)
+    drawn = trend.draws(DRAWS, TEMPERED * float(np.sqrt(y.size)))
+    curves = np.clip(_in_nats(trend, drawn), y.min(), y.max())
     before, recent = (y[window].mean() for window in lowest)
     test = windows_of(s.tobytes())[0]
     deviations = test.deviations(trend.whitened.scale)
@@ -105,7 +107,7 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
     if p <= 1.0 - level + 1e-12 and recent >= MATERIAL * before:
         verdict = WORDS[0]
         answers["since"], answers["stays"] = since(s, y, lowest)
-        at = onset(plain)
+        at = onset(Trend(trend.design, y).with_steps() if trend.is_logarithm else trend)
         onsets = np.interp(at, np.arange(s.size), s)
         answers["onset"] = between(s, at, onsets, level)
     else:
@@ -117,7 +119,7 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
         # What is seen has to be less than what would have been found.
         shows = x is not None and recent - before < x <= max(before, SMALL * float(np.ptp(y)))
         verdict = WORDS[1] if shows else WORDS[2]
-        falling = _in_nats(trend, trend.draws(DRAWS, falling=True), y)
+        falling = _in_nats(trend, trend.falling().draws(DRAWS))
         if np.quantile(falling[:, 0] - falling[:, -1], 1.0 - level) > 0.0:
             at = settling(falling)
             settled = s[at]
@@ -125,7 +127,7 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
     # An entropy is never below 0, and neither is the interval of its level at the last step.
     now = level_now(s, y).estimate(level=level, method=NOW)
     value, least, most = np.maximum(np.array([now.value, now.low, now.high], dtype=float), 0.0).tolist()
-    fitted, low, high = band(trend, level, y)
+    fitted, low, high = _in_nats(trend, _band(drawn, level))
     curve = CurvePhases(
         name=name,
         n=s.size,
@@ -150,12 +152,12 @@ def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) ->
     return Fitted(curve=curve, onset=onsets, settled=settled)
 
 
-def likelier(plain: Trend, entropy: FloatArray) -> Trend:
-    """The trend of a curve (n,) in nats, or that of its logarithm where it makes the curve more probable."""
-    if entropy.min() <= 0.0:
+def likelier(plain: Trend) -> Trend:
+    """The trend of a curve in nats, or that of its logarithm where it makes the curve more probable."""
+    if plain.y.min() <= 0.0:
         return plain
-    logarithm = Trend(plain.design, np.log(entropy))
-    higher = logarithm.models.total - np.log(entropy).sum() > plain.models.total
+    logarithm = Trend(plain.design, np.log(plain.y), is_logarithm=True)
+    higher = logarithm.models.total - logarithm.y.sum() > plain.models.total
     return logarithm if higher else plain
 
 
@@ -203,9 +205,9 @@ def level_findings(curve: CurvePhases) -> list[Finding]:
     return findings
 
 
-def _in_nats(trend: Trend, curves: FloatArray, y: FloatArray) -> FloatArray:
-    """Curves of a trend in nats, none outside the range of the points."""
-    return np.clip(np.exp(np.minimum(curves, 100.0)) if trend.y is not y else curves, y.min(), y.max())
+def _in_nats(trend: Trend, curves: FloatArray) -> FloatArray:
+    """Curves of a trend, which may be one of logarithms, in nats; none is below 0."""
+    return np.maximum(np.exp(np.minimum(curves, 100.0)) if trend.is_logarithm else curves, 0.0)
 
 
 def of_draws(values: FloatArray, level: float, reach: float = 0.0) -> Estimate:
@@ -264,14 +266,11 @@ def _smallest_rise(
 
     def is_seen(size: float) -> bool:
         raised = y + size * shapes
-        tested = raised if trend.y is y else np.log(raised)
-        p_values = [
-            windows.p_values(curve, models, deviations).min()
-            for curve, models in zip(tested, trend.changed(tested, shapes), strict=True)
-        ]
+        tested = np.log(raised) if trend.is_logarithm else raised
+        p_values = windows.p_values(tested, trend.models, deviations).min(axis=1)
         levels = [[curve[window].mean() for window in _lowest_window(curve)] for curve in raised]
         material = [end >= MATERIAL * low for low, end in levels]
-        return bool(np.mean((np.array(p_values) <= alpha) & material) >= POWER - 1e-9)
+        return bool(np.mean((p_values <= alpha) & material) >= POWER - 1e-9)
 
     sizes = LADDER * max(float(np.std(np.diff(y))), 1e-3 * float(np.ptp(y)))
     low, high = 0, sizes.size - 1
@@ -289,7 +288,7 @@ def eruptions(trend: Trend, step: FloatArray, y: FloatArray) -> tuple[Eruption, 
     test = windows_of(step.tobytes())[1]
     deviations = test.deviations(trend.whitened.scale)
     p = test.p_values(trend.y, trend.models, deviations)
-    height = test.differences(trend.y[None])[0] / deviations[trend.models.best[0]]
+    height = test.differences(trend.y) / deviations[trend.models.best[0]]
     start, middle, _, end = test.pairs.T
     width = middle - start
     clearest: list[int] = []
@@ -310,7 +309,7 @@ def onset(trend: Trend) -> FloatArray:
     """Draws (d,) of the point, or between points, at which a rise begins.
 
     After the fall the curve is a constant and at most one exponential, to which a rise is added from one
-    point to another, or one that levels off.
+    point to another, one that levels off, or one that accelerates up to the end.
     """
     means = np.convolve(trend.y, np.ones(5) / 5, "valid")
     low = means[: int(means.argmin()) + 1].min()
@@ -324,19 +323,22 @@ def onset(trend: Trend) -> FloatArray:
     first, last = first[last > first + 1], last[last > first + 1]
     ramps = np.clip((time[:, None] - time[first]) / (time[last] - time[first]), 0.0, 1.0)
     after = np.maximum(time[:, None, None] - time[ends][:, None], 0.0) / np.array(BENDS)
-    rises = np.hstack([ramps, 1.0 - np.exp(-after.reshape(y.size, -1))])
-    begins = np.concatenate([first, np.repeat(ends, len(BENDS))])
+    begun = ends[:-1]
+    share = np.clip((time[:, None] - time[begun]) / (time[-1] - time[begun]), 0.0, 1.0)
+    growing = [np.expm1(growth * share) / np.expm1(growth) for growth in GROWTHS]
+    growing += [share**power for power in POWERS]
+    rises = np.hstack([ramps, 1.0 - np.exp(-after.reshape(y.size, -1)), *growing])
+    begins = np.concatenate([first, np.repeat(ends, len(BENDS)), np.tile(begun, len(growing))])
     # Every onset is equally probable, and so are the rises that begin there.
     log_number = np.log(np.bincount(begins)[begins])
-    share = np.exp(trend.models.weight - trend.models.total).sum(axis=1)
-    points = [point for point in np.argsort(-share, kind="stable")[:MOST_LIKELY] if share[point] > LIKELY]
     evidence, onsets = [], []
-    for point in points:
+    for point in trend.likely_points():
         root = np.linalg.cholesky(trend.design.correlations[point][start:, start:] * np.outer(scale, scale))
-        white, columns = np.linalg.solve(root, y), np.linalg.solve(root, rises)
-        log = trend.design.group.log_prior[point] - np.log(np.diagonal(root)).sum()
+        every = solve_triangular(root, np.column_stack([y, rises]), lower=True, check_finite=False)
+        white, columns = every[:, 0], every[:, 1:]
+        log = trend.design.log_prior[point] - np.log(np.diagonal(root)).sum()
         for fall in falls:
-            q, r = np.linalg.qr(np.linalg.solve(root, fall))
+            q, r = np.linalg.qr(solve_triangular(root, fall, lower=True, check_finite=False))
             left, beyond = white - q @ (q.T @ white), columns - q @ (q.T @ columns)
             along = np.maximum(beyond.T @ left, 0.0)
             height = along / np.maximum((beyond**2).sum(axis=0), 1e-12)
@@ -347,9 +349,10 @@ def onset(trend: Trend) -> FloatArray:
             onsets.append(np.maximum(begins, curves.argmin(axis=0)))
             cost = 0.5 * fall.shape[1] * np.log(y.size)
             evidence.append(log - log_number - 0.5 * y.size * np.log(rss) - cost)
-    every = np.concatenate(evidence)
-    shares = np.cumsum(np.exp(every - every.max()))
-    picked = np.searchsorted(shares / shares[-1], (np.arange(DRAWS) + 0.5) / DRAWS).clip(max=every.size - 1)
+    log_weight = np.concatenate(evidence)
+    shares = np.cumsum(np.exp(log_weight - log_weight.max()))
+    even = (np.arange(DRAWS) + 0.5) / DRAWS
+    picked = np.searchsorted(shares / shares[-1], even).clip(max=log_weight.size - 1)
     random = np.random.default_rng(3)
     spacing = float(np.median(np.diff(ends)))
     places = start + np.concatenate(onsets)[picked] + random.uniform(-spacing, spacing, DRAWS)
@@ -366,13 +369,11 @@ def settling(curves: FloatArray) -> Any:
     return np.minimum(n - np.argmax(far[:, ::-1], axis=1), n - 1)
 
 
-def band(trend: Trend, level: float, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The mean curve (n,), and a band that holds all of a curve at the level, in nats."""
-    curves = trend.draws(DRAWS, power=TEMPERED * float(np.sqrt(y.size)))
-    mean, sd = curves.mean(axis=0), curves.std(axis=0) + 1e-12 * float(np.ptp(trend.y))
+def _band(curves: FloatArray, level: float) -> FloatArray:
+    """The mean of curves (d, n), and the ends of a band that holds all of a curve at the level, (3, n)."""
+    mean, sd = curves.mean(axis=0), np.maximum(curves.std(axis=0), 1e-12)
     reach = CORNERS * float(np.quantile((np.abs(curves - mean) / sd).max(axis=1), level))
-    low, middle, high = (_in_nats(trend, mean + times * sd, y) for times in (-reach, 0.0, reach))
-    return middle, low, high
+    return np.array([mean, mean - reach * sd, mean + reach * sd])
 
 
 def blocked(step: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,18 +14,17 @@ from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise, product
+from itertools import chain, product
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.linalg import solve_triangular
 
 from entropylaw.arrays import FloatArray, IntArray
-from entropylaw.engine.residuals import Covariances, filtered
 
-CORRELATIONS = (0.3, 0.5, 0.65, 0.78, 0.86, 0.91, 0.94, 0.96, 0.975)
+CORRELATIONS = (0.35, 0.6, 0.8, 0.9, 0.95, 0.975)
 """Correlations of the drift over a mean spacing, besides 0; all are equally probable."""
 
-SHARES = (0.0, 0.3, 0.7)
+SHARES = (0.0, 0.5)
 """Shares of the noise in the variance, equally probable."""
 
 WARPS = (0.01, 25.0)
@@ -58,14 +57,23 @@ MOST_STEPS = 6
 _RAMPS = (1 / 8, 1 / 4)
 """Lengths, in runs, of the ramps that are tried besides steps."""
 
-_MODERATE = 12
-"""Number of a covariance of a moderate drift, beside which steps are looked for as well."""
+_MODERATE = 6
+"""Number of a covariance of a moderate drift, beside which steps are looked for as well: 0.8, half noise."""
+
+LIKELY = 0.02
+"""Least probability of a covariance by which falls and onsets are looked for."""
+
+MOST_LIKELY = 4
+"""Largest number of such covariances."""
 
 RESOLUTION = 1e-3
 """Share of a curve's range that counts as noise: no curve is known better."""
 
 TIED = 1e-6
 """Log evidences that differ by less are equal."""
+
+_LEAST_NOISE = 1e-10
+"""Share of the variance that is always noise, so that every covariance has an inverse."""
 
 TINY = 1e-24
 """Least sum of squares, below which are rounding errors."""
@@ -103,22 +111,37 @@ def _falls(time: FloatArray) -> Iterator[FloatArray]:
 
 
 class Design:
-    """Covariances, bases and steps for all curves at the same steps (n,)."""
+    """Covariances, bases and steps for all curves at the same steps (n,).
+
+    Attributes
+    ----------
+    step, time
+        Shape (n,): the steps, and where they are in the run, 0 to 1.
+    correlations, roots, filters
+        Shape (grid, n, n): covariances of drift and noise of variance 1, their triangular roots, and the
+        inverses of those, which whiten.
+    log_prior
+        Shape (grid,): logarithm of the prior probability of each covariance.
+    columns, sizes, starts
+        Shapes (n, k), (bases,), (bases,): the columns of all bases, narrow ones first; the number of columns
+        of each, and its first.
+    steps
+        Shape (n, q): the steps and ramps that are tried.
+    """
 
     def __init__(self, step: FloatArray) -> None:
         n = step.size
         self.step = step
         self.time = (step - step[0]) / (step[-1] - step[0])
-        gap = np.diff(step) * ((n - 1) / (step[-1] - step[0]))
-        rho = np.repeat(CORRELATIONS, len(SHARES))
-        white = np.append(1.0, np.tile(SHARES, len(CORRELATIONS)))
-        self.group: Covariances = filtered(
-            np.ones(n - 1) if np.ptp(gap) < 1e-9 * n else gap,
-            length=np.append(1.0, -1.0 / np.log(rho))[:, None],
-            part=(1.0 - white)[:, None],
-            white=white,
-            prior=np.append(1.0, np.full(rho.size, 1.0 / len(SHARES))) / (1 + len(CORRELATIONS)),
-        )
+        rate = np.append(0.0, np.log(np.repeat(CORRELATIONS, len(SHARES))))[:, None, None]
+        noise = np.append(1.0, np.tile(SHARES, len(CORRELATIONS)))[:, None, None]
+        drift = np.exp(rate * (n - 1) * np.abs(self.time[:, None] - self.time))
+        self.correlations: FloatArray = (1.0 - noise) * drift + (noise + _LEAST_NOISE) * np.eye(n)
+        self.roots: FloatArray = np.linalg.cholesky(self.correlations)
+        inverses = [solve_triangular(root, np.eye(n), lower=True, check_finite=False) for root in self.roots]
+        self.filters: FloatArray = np.array(inverses)
+        prior = np.append(1.0, np.full(rate.size - 1, 1.0 / len(SHARES))) / (1 + len(CORRELATIONS))
+        self.log_prior: FloatArray = np.log(prior)
         self._span(_smooth_curves(self.time))
         index = np.arange(n)
         steps = (index[:, None] >= np.arange(2, n - 2)).astype(float)
@@ -127,7 +150,7 @@ class Design:
         self.steps: FloatArray = np.hstack([steps, *ramps])
 
     def _span(self, means: Iterable[FloatArray]) -> None:
-        bases = [np.linalg.qr(basis)[0] for basis in means]
+        bases = sorted((np.linalg.qr(basis)[0] for basis in means), key=lambda basis: basis.shape[1])
         self.columns: FloatArray = np.hstack(bases)
         self.sizes: IntArray = np.array([basis.shape[1] for basis in bases])
         self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
@@ -140,21 +163,9 @@ class Design:
         return design
 
     @cached_property
-    def correlations(self) -> FloatArray:
-        """The covariance (grid, n, n) of drift and noise of variance 1."""
-        position = self.time * (self.step.size - 1)
-        pairs = (self.group.matrix(position, point) for point in range(self.group.white.size))
-        return np.array([drift + np.diag(noise) for drift, noise in pairs])
-
-    @cached_property
-    def filters(self) -> FloatArray:
-        """Matrices (grid, n, n) that whiten, as the filter of ``group`` does."""
-        return np.asarray(np.linalg.inv(np.linalg.cholesky(self.correlations)))
-
-    @cached_property
     def even(self) -> Whitened:
         """The columns under a constant scale."""
-        return Whitened(self, np.ones(self.step.size))
+        return Whitened(self, np.ones(self.step.size), np.arange(self.log_prior.size))
 
 
 @lru_cache(maxsize=8)
@@ -178,7 +189,7 @@ class Models:
     @property
     def total(self) -> FloatArray:
         """The log evidence of all together (…)."""
-        return np.asarray(logsumexp(self.weight, axis=(-2, -1)))
+        return np.asarray(np.logaddexp.reduce(np.logaddexp.reduce(self.weight, axis=-1), axis=-1))
 
     @property
     def best(self) -> tuple[int, int]:
@@ -192,25 +203,34 @@ class Models:
 
 
 class Whitened:
-    """The columns of a design whitened under one scale (n,), orthonormal within each basis."""
+    """The columns of a design whitened under one scale (n,), orthonormal within each basis.
 
-    def __init__(self, design: Design, scale: FloatArray) -> None:
+    ``points`` (c,) are the covariances of the design by which they are.
+    """
+
+    def __init__(self, design: Design, scale: FloatArray, points: IntArray) -> None:
         self.design = design
         self.scale = scale
-        white = self.whiten(design.columns)
-        self.columns = np.empty_like(white)
+        self.points = points
+        self.filters = design.filters[points]
+        self.columns = self.whiten(design.columns)
         log_size = []
-        for start, end in pairwise([*design.starts, white.shape[2]]):
-            basis = white[:, :, start:end]
-            triangle = np.linalg.cholesky(basis.swapaxes(-1, -2) @ basis)
-            self.columns[:, :, start:end] = basis @ np.linalg.inv(triangle).swapaxes(-1, -2)
-            log_size.append(np.log(np.diagonal(triangle, axis1=-2, axis2=-1)).sum(axis=-1))
-        self.log_size = np.array(log_size).T
-        self.log_det = np.log(design.group.sd).sum(axis=0) + np.log(scale).sum()
+        first = 0
+        for size, number in zip(*np.unique(design.sizes, return_counts=True), strict=True):
+            end = first + size * number
+            alike = self.columns[:, :, first:end].reshape(points.size, -1, number, size)
+            q, r = np.linalg.qr(alike.swapaxes(1, 2))
+            self.columns[:, :, first:end] = q.swapaxes(1, 2).reshape(points.size, -1, end - first)
+            log_size.append(np.log(np.abs(np.diagonal(r, axis1=-2, axis2=-1))).sum(axis=-1))
+            first = end
+        self.log_size = np.hstack(log_size)
+        self.log_filter = (
+            np.log(np.diagonal(self.filters, axis1=1, axis2=2)).sum(axis=1) - np.log(scale).sum()
+        )
 
     def whiten(self, columns: FloatArray) -> FloatArray:
-        """Columns (n, q) whitened by every covariance: (grid, n, q)."""
-        return self.design.group.whitened(columns / self.scale[:, None])
+        """Columns (n, q) whitened by every covariance: (c, n, q)."""
+        return np.asarray(self.filters @ (columns / self.scale[:, None]))
 
     def models(self, steps: FloatArray, y: FloatArray, slack: float) -> Models:
         """The models of whitened curves y (…, grid, n, 1), each with its whitened steps (…, grid, n, q)."""
@@ -227,11 +247,11 @@ class Whitened:
         pivots = np.diagonal(np.linalg.cholesky(beyond), axis1=-2, axis2=-1)
         rss = pivots[..., -1] ** 2
         free = (n - q - design.sizes).astype(float)
-        log = (design.group.log_prior - self.log_det)[:, None]
+        log = (design.log_prior[self.points] + self.log_filter)[:, None]
         likely = log - self.log_size - np.log(pivots[..., :-1]).sum(axis=-1) - 0.5 * free * np.log(rss)
         cost = 0.5 * np.log(n) * (COLUMN_COST * design.sizes + STEP_COST * q)
         between = (log - 0.5 * n * np.log(rss)).max(axis=-2, keepdims=True) - cost
-        within = likely - logsumexp(likely, axis=-2, keepdims=True)
+        within = likely - np.logaddexp.reduce(likely, axis=-2, keepdims=True)
         return Models(weight=within + between, rss=rss, free=free)
 
     def residual(
@@ -242,8 +262,9 @@ class Whitened:
         Curve and ``steps`` are whitened.
         """
         start = self.design.starts[basis]
-        mean = self.columns[point][:, start : start + self.design.sizes[basis]]
-        q = np.linalg.qr(np.hstack([mean, steps[point]]))[0]
+        q = self.columns[point][:, start : start + self.design.sizes[basis]]
+        if steps.shape[-1]:
+            q = np.linalg.qr(np.hstack([q, steps[point]]))[0]
         return y[point, :, 0] - q @ (q.T @ y[point, :, 0]), q
 
 
@@ -258,15 +279,18 @@ class Trend:
     ``models.total`` is comparable between a curve and its logarithm, less the logarithm of the Jacobian.
     """
 
-    def __init__(self, design: Design, y: FloatArray) -> None:
+    def __init__(self, design: Design, y: FloatArray, *, is_logarithm: bool = False) -> None:
         self.design = design
         self.y = y
+        self.is_logarithm = is_logarithm
         self.slack = y.size * (RESOLUTION * float(np.ptp(y))) ** 2 + TINY
         self.steps = np.empty((y.size, 0))
         self._fit(design.even)
-        self._fit(Whitened(design, self._local_scale()))
-        self._add_steps()
-        self._fit(Whitened(design, self._local_scale()))
+        self._rescale()
+
+    def _rescale(self) -> None:
+        """Find the models with the scale that those so far leave."""
+        self._fit(Whitened(self.design, self._local_scale(), self.whitened.points))
 
     def _fit(self, whitened: Whitened) -> None:
         """Whiten the curve and its steps, and find the models."""
@@ -275,8 +299,8 @@ class Trend:
         self.white_steps = whitened.whiten(self.steps)
         self.models = whitened.models(self.white_steps, self.white, self.slack)
 
-    def _add_steps(self) -> None:
-        """Add the step that raises the evidence most, again and again.
+    def with_steps(self) -> Trend:
+        """The same, after the step that raises the evidence most has been added, again and again.
 
         It is one of the best beside the likeliest mean or a constant one, under the likeliest covariance or a
         moderate drift.
@@ -296,11 +320,14 @@ class Trend:
             self.steps = np.column_stack([self.steps, self.design.steps[:, likely[best]]])
             self.white_steps = candidates[best]
             self.models = tried_models.of(best)
+        if self.steps.size:
+            self._rescale()
+        return self
 
     def _likely_step(self, point: int, basis: int) -> int:
         """The number of the step that explains most of the curve beside one model's mean."""
         residual, q = self.whitened.residual(self.white, self.white_steps, point, basis)
-        columns = self.design.filters[point] @ (self.design.steps / self.whitened.scale[:, None])
+        columns = self.whitened.filters[point] @ (self.design.steps / self.whitened.scale[:, None])
         beyond = (columns**2).sum(axis=0) - ((q.T @ columns) ** 2).sum(axis=0)
         gain = np.where(beyond > 1e-6, (columns.T @ residual) ** 2 / np.maximum(beyond, 1e-6), 0.0)
         return int(gain.argmax())
@@ -319,19 +346,22 @@ class Trend:
         variance = (total[high] - total[low] + _SCALE_PRIOR * mean) / (high - low + _SCALE_PRIOR)
         return np.asarray(np.sqrt(variance / variance.mean()))
 
-    def draws(self, count: int, *, falling: bool = False, power: float = 1.0) -> FloatArray:
-        """Curves (count, n) without drift and noise, of models by a ``power`` of their weights.
+    def falling(self) -> Trend:
+        """The same curve without steps, but with falls among its means, by its likely covariances."""
+        trend = copy(self)
+        trend.steps = self.steps[:, :0]
+        trend._fit(Whitened(self.design.falling, self.whitened.scale, self.likely_points()))
+        return trend
 
-        Those that are ``falling`` have no steps, but falls among their means.
-        """
-        whitened = self.whitened
-        steps = self.steps
+    def likely_points(self) -> IntArray:
+        """Numbers of the likely covariances, the likeliest first."""
+        share = np.exp(self.models.weight - self.models.total).sum(axis=1)
+        order = np.argsort(-share, kind="stable")[:MOST_LIKELY]
+        return np.asarray(order[share[order] > LIKELY])
+
+    def draws(self, count: int, power: float = 1.0) -> FloatArray:
+        """Curves (count, n) without drift and noise, of models by a ``power`` of their weights."""
         models = self.models
-        if falling:
-            whitened = Whitened(self.design.falling, self.whitened.scale)
-            steps = self.steps[:, :0]
-            models = whitened.models(self.white_steps[:, :, :0], self.white, self.slack)
-        design = whitened.design
         weight = np.exp(power * (models.weight - models.weight.max())).ravel()
         # Every draw has a model, by its weight; the random numbers are the same for all curves.
         shares = np.cumsum(weight) / weight.sum()
@@ -339,26 +369,12 @@ class Trend:
         random = np.random.default_rng(2)
         curves = np.empty((count, self.y.size))
         for number in np.unique(model):
-            point, basis = np.unravel_index(number, models.weight.shape)
-            start = design.starts[basis]
-            mean = np.hstack([design.columns[:, start : start + design.sizes[basis]], steps])
+            point, basis = divmod(int(number), models.free.size)
             at = np.flatnonzero(model == number)
-            q, r = np.linalg.qr(design.filters[point] @ (mean / whitened.scale[:, None]))
+            left, q = self.whitened.residual(self.white, self.white_steps, point, basis)
             sd = np.sqrt(models.rss[point, basis] / random.chisquare(models.free[basis], at.size))
-            normal = random.standard_normal((q.shape[1], at.size))
-            coefficients = np.linalg.solve(r, (q.T @ self.white[point]) + sd * normal)
-            curves[at] = (mean @ coefficients).T
+            errors = q @ (sd * random.standard_normal((q.shape[1], at.size)))
+            root = self.design.roots[self.whitened.points[point]]
+            white = self.white[point] - left[:, None] + errors
+            curves[at] = (self.whitened.scale[:, None] * (root @ white)).T
         return curves[random.permutation(count)]
-
-    def changed(self, curves: FloatArray, changes: FloatArray) -> list[Models]:
-        """The models of changed curves (j, n), each with its change (j, n) as a step where that is likelier.
-
-        The curve's own steps and scale are kept.
-        """
-        y = _as_curves(self.whitened.whiten(curves.T))
-        change = _as_curves(self.whitened.whiten(changes.T))
-        steps = np.broadcast_to(self.white_steps, (len(curves), *self.white_steps.shape))
-        without = self.whitened.models(steps, y, self.slack)
-        with_change = self.whitened.models(np.concatenate([steps, change], axis=-1), y, self.slack)
-        likelier = with_change.total > without.total
-        return [(with_change if likelier[i] else without).of(i) for i in range(len(curves))]

@@ -30,13 +30,14 @@ class Windows:
         self.design = design
         self.pairs = pairs
         self.even = self.deviations(np.ones(design.step.size))
-        self._null: dict[int, FloatArray] = {}
+        self._null: dict[tuple[int, float], FloatArray] = {}
 
     def differences(self, curves: FloatArray) -> FloatArray:
-        """Of curves (d, n) the later mean minus the earlier one: (d, w)."""
-        total = np.concatenate([np.zeros((len(curves), 1)), np.cumsum(curves, axis=1)], axis=1)
+        """Of curves (…, n) the later mean minus the earlier one: (…, w)."""
+        total = np.concatenate([np.zeros((*curves.shape[:-1], 1)), np.cumsum(curves, axis=-1)], axis=-1)
         a, b, c, d = self.pairs.T
-        return np.asarray((total[:, d] - total[:, c]) / (d - c) - (total[:, b] - total[:, a]) / (b - a))
+        later = (total[..., d] - total[..., c]) / (d - c)
+        return np.asarray(later - (total[..., b] - total[..., a]) / (b - a))
 
     def deviations(self, scale: FloatArray) -> FloatArray:
         """Standard deviations (grid, w) of the differences of a residual of variance 1 times ``scale``."""
@@ -47,30 +48,36 @@ class Windows:
         variance = _mean_over(total, later, last, later, last) + _mean_over(total, start, end, start, end)
         return np.sqrt(np.maximum(variance - 2.0 * _mean_over(total, start, end, later, last), TINY))
 
-    def null(self, point: int) -> FloatArray:
-        """The largest of the standardised differences of constant curves with constant scale (draws,)."""
-        if point not in self._null:
-            normal = np.random.default_rng(0).standard_normal((DRAWS, self.design.step.size))
-            noise = normal @ np.linalg.cholesky(self.design.correlations[point]).T
-            self._null[point] = np.sort((self.differences(noise) / self.even[point]).max(axis=1))
-        return self._null[point]
+    def null(self, point: int, free: float = np.inf) -> FloatArray:
+        """The largest of the standardised differences of constant curves with constant scale (draws,).
 
-    def p_values(self, curve: FloatArray, models: Models, deviations: FloatArray) -> FloatArray:
-        """Of every difference (w,) of a curve (n,) that its expectation is at most 0, adjusted for all.
+        Sorted; the residual's sd is estimated with so many degrees of freedom.
+        """
+        if (point, free) not in self._null:
+            if free < np.inf:
+                # The draws of the scale are independent of those of the noise.
+                largest = self.null(point)[_ORDER] * _scales(free)
+            else:
+                normal = np.random.default_rng(0).standard_normal((DRAWS, self.design.step.size))
+                noise = normal @ self.design.roots[point].T
+                largest = (self.differences(noise) / self.even[point]).max(axis=1)
+            self._null[point, free] = np.sort(largest)
+        return self._null[point, free]
+
+    def p_values(self, curves: FloatArray, models: Models, deviations: FloatArray) -> FloatArray:
+        """Of every difference (…, w) of curves (…, n) that its expectation is at most 0, adjusted for all.
 
         The probability that the largest of all is as large where all expectations are 0, averaged over the
         models, and over the residual's scale given its degrees of freedom.
         """
-        value = self.differences(curve[None])[0]
+        value = self.differences(curves)
         weight = np.exp(models.weight - models.total)
         point, basis = np.nonzero(weight >= min(_LEAST, float(weight.max())))
-        p_values = np.zeros(value.size)
+        p_values = np.zeros(value.shape)
         for g, i in zip(point, basis, strict=True):
             free = float(models.free[i])
             z = value / (deviations[g] * np.sqrt(models.rss[g, i] / free))
-            # The draws of the scale are independent of those of the noise.
-            largest = np.sort(self.null(int(g))[_ORDER] * _scales(free))
-            p_values += weight[g, i] * (1 + DRAWS - np.searchsorted(largest, z))
+            p_values += weight[g, i] * (1 + DRAWS - np.searchsorted(self.null(int(g), free), z))
         return np.asarray(p_values / ((DRAWS + 1) * weight[point, basis].sum()))
 
 

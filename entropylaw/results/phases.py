@@ -91,7 +91,7 @@ class CurvePhases(Result, frozen=True, kw_only=True, eq=False):
         The curve's own first and last step, also where blocks are averaged.
     step, entropy, fitted, low, high
         Shape (n,): the points, and the curve without drift and noise with a band that holds all of it at the
-        level; all inside the range of the points.
+        level, none below 0.
     """
 
     name: str

@@ -98,6 +98,26 @@ def test_a_curve_rises_from_where_more_rises_than_falls():
     assert onset.value == pytest.approx(turn, abs=8)
 
 
+def test_a_band_is_not_held_within_the_points():
+    truth = 0.2 + 0.8 * np.exp(-6 * TIME)
+    noise = 0.03 * np.random.default_rng(11).standard_normal(STEP.size)
+    # The first points are below the curve, which is above all points there.
+    noise[:3] = -0.05
+    curve = phases_of(STEP, entropy=truth + noise).aggregate
+    assert truth[0] > curve.entropy.max()
+    assert curve.low[0] <= truth[0] <= curve.high[0]
+
+
+@pytest.mark.parametrize(("growth", "place"), [(3.0, 30), (5.0, 60)])
+def test_the_onset_of_a_rise_that_accelerates(growth, place):
+    step, rng = np.arange(150.0), np.random.default_rng(8)
+    share = np.maximum(step - place, 0.0) / (149.0 - place)
+    grown = 0.4 * np.expm1(growth * share) / np.expm1(growth)
+    curve = 0.2 + 0.5 * np.exp(-step / 3.0) + grown + 0.01 * rng.standard_normal(150)
+    onset = phases_of(step, entropy=curve).aggregate.onset
+    assert onset.low <= place <= onset.high < 140
+
+
 def test_eruptions_are_listed_with_their_steps():
     step, rng = np.arange(300.0), np.random.default_rng(3)
     places = (60, 150, 230)
