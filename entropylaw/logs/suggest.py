@@ -20,7 +20,7 @@ from entropylaw.logs.runs import AXES_DIFFER, FRAME, ROWS_COUNTED, Run, Table
 from entropylaw.logs.runs.number_parsing import Column, parse_column, parse_number
 from entropylaw.logs.runs.step_column import BY_THE_USER, ROW, STEP_NAMES, folded
 from entropylaw.paths import hostless
-from entropylaw.units import MOST_NATS, is_rate, is_share
+from entropylaw.units import MOST_NATS, is_rate, is_share, is_token_accuracy
 
 #: What to do about a column of text, at the end of a hint.
 NUMBERS = "or write numbers without unit and with a decimal point"
@@ -376,7 +376,7 @@ def _words(name: str) -> list[str]:
 def _misleading(role: str, name: str) -> bool:
     """Whether a name says that a column is something else."""
     if role == "reward" and is_share(name):
-        return False
+        return is_token_accuracy(name)
     decoy = role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)
     return decoy or (role != "step" and not _OTHERS.isdisjoint(_words(name)))
 
