@@ -43,6 +43,9 @@ _LOGARITHMS = {
 # Words of a share of problems, 0 to 1.
 _SHARE = r"acc|accuracy|pass|success|(?:re)?solved?|correct|exact_?match|em|win_?rate"
 
+# Words of the share of tokens that are as in the labels, which supervised training logs.
+_TOKEN_ACCURACY = r"token_?acc(?:uracy)?"
+
 _PERCENT = r"%|pct|per_?cent|percentage"
 # Words of a percentage, and of what is one where its values are above 1; ``solved`` may be a count then.
 _RATE = r"acc|accuracy|exact_?match|(?:win|pass|solve|success)_?rate|pass_?(?:at_?)?\d+"
@@ -102,7 +105,12 @@ def is_share(column: str) -> bool:
 
 def is_rate(column: str) -> bool:
     """Whether a name says that a reward is a rate, such as a win rate or pass@k."""
-    return _has_word(column, _RATE) and not _has_word(column, _NO_MEAN)
+    return _has_word(column, _RATE) and not (_has_word(column, _NO_MEAN) or is_token_accuracy(column))
+
+
+def is_token_accuracy(column: str) -> bool:
+    """Whether a name says that a number is the accuracy of tokens against labels, and no reward."""
+    return _has_word(column, _TOKEN_ACCURACY)
 
 
 def reward_unit(column: str, values: FloatArray) -> RewardUnit:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, product
 from operator import itemgetter
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from entropylaw.logs.runs import AXES_DIFFER, FRAME, ROWS_COUNTED, Run, Table
 from entropylaw.logs.runs.number_parsing import Column, parse_column, parse_number
 from entropylaw.logs.runs.step_column import BY_THE_USER, ROW, STEP_NAMES, folded
 from entropylaw.paths import hostless
-from entropylaw.units import MOST_NATS, is_rate, is_share
+from entropylaw.units import MOST_NATS, is_rate, is_share, is_token_accuracy
 
 #: What to do about a column of text, at the end of a hint.
 NUMBERS = "or write numbers without unit and with a decimal point"
@@ -78,35 +77,21 @@ _NAME_AND_NUMBER = re.compile(r"([A-Za-z_][\w/.@-]{0,80})\\?['\"]?\s{0,3}[:=]\s{
 # Names that are quoted where a file has no step: its first line may be no header, and hold a secret key.
 _PLAIN = re.compile(r"(?!.*\d{4})[\w /.()%-]{1,40}")
 _ASSIGNMENT = re.compile(r"=|(?i:key|secret|password|bearer)\W")
-# A table with more columns has names that say what they are.
-_MOST_COLUMNS = 20
 
 
-class Likely(NamedTuple):
-    """A column that may have a role, and whether its name says so or only its values."""
+def likely(roles: Iterable[str], columns: Mapping[str, Column], taken: Iterable[str]) -> dict[str, str]:
+    """Find the column whose name fits each role best, ``step``, ``entropy`` or ``reward``, one for each.
 
-    column: str
-    by_name: bool
-
-
-def likely(
-    roles: Iterable[str], columns: Mapping[str, Column], taken: Iterable[str], *, by_values: bool = True
-) -> dict[str, Likely]:
-    """Find the column that most resembles each role, ``step``, ``entropy`` or ``reward``, one for each.
-
-    Columns that are ``taken`` for other roles are left out. Where no name fits, the values decide if
-    ``by_values`` is set, in tables of a few columns.
+    Columns that are ``taken`` for other roles are left out. Names alone count: what values look like is no
+    sign of what they are.
     """
-    searches = [_named_alike]
-    if by_values and len(columns) <= _MOST_COLUMNS:
-        searches.append(_resembling)
-    chosen: dict[str, Likely] = {}
-    for search, role in product(searches, roles):
-        used = {*taken, *(candidate.column for candidate in chosen.values())}
+    chosen: dict[str, str] = {}
+    for role in roles:
+        used = {*taken, *chosen.values()}
         free = {name: cells for name, cells in columns.items() if name not in used}
-        if role not in chosen and (candidates := search(role, free)):
-            chosen[role] = Likely(candidates[0], search is _named_alike)
-    return {role: chosen[role] for role in roles if role in chosen}
+        if candidates := _named_alike(role, free):
+            chosen[role] = candidates[0]
+    return chosen
 
 
 def _named_alike(role: str, columns: Mapping[str, Column]) -> list[str]:
@@ -115,17 +100,6 @@ def _named_alike(role: str, columns: Mapping[str, Column]) -> list[str]:
     close = nearest(_known_names(role), [name for name in columns if not _misleading(role, name)])
     names = [*map(itemgetter(1), ranked), *close]
     return [name for name in names if _possible(role, parse_column(columns[name]).values)]
-
-
-def _resembling(role: str, columns: Mapping[str, Column]) -> list[str]:
-    """The columns whose values behave as those of a role."""
-    names = [name for name in columns if role == "step" or _CLOCKS.isdisjoint(_words(name))]
-    values = {name: parse_column(columns[name]).values for name in names}
-    candidates = [name for name in names if _resembles(role, values[name])]
-    # A reward is a mean: whole numbers are counts, unless nothing else is there.
-    if role != "step":
-        candidates.sort(key=lambda name: np.array_equal(values[name], np.round(values[name]), equal_nan=True))
-    return candidates
 
 
 def is_headless(table: Table) -> bool:
@@ -151,15 +125,17 @@ def no_step(table: Table, path: str) -> InputError:
         for role, kinds in KINDS.items()
     }
     roles = ["step", *(role for role, columns in in_catalog.items() if not columns)]
-    candidates = likely(roles, plain, list(chain.from_iterable(in_catalog.values())))
-    chosen = {role: candidate.column for role, candidate in candidates.items()}
-    if "step" in candidates:
-        near = _near(candidates["step"])
+    chosen = likely(roles, plain, list(chain.from_iterable(in_catalog.values())))
+    rewarded = [chosen["reward"]] if "reward" in chosen else in_catalog["reward"]
+    hint = f"name it with --step COLUMN, or --step {ROW}: the rows are counted"
+    if "step" in chosen:
+        near = _near(chosen["step"])
         hint = _hint(chosen, path)
     else:
         close = nearest(STEP_NAMES, names) or sorted(plain)
         near = f"among them {listing(close)}" if close else "none is near"
-        hint = f"{_hint({'step': ROW, **chosen}, path)} ({ROW}: the rows are counted)"
+        if any(np.isfinite(parse_column(table.columns[name]).values).any() for name in rewarded):
+            hint = f"{_hint({'step': ROW, **chosen}, path)} ({ROW}: the rows are counted)"
     return InputError(
         "no-step-column",
         f"{quoted_path(path)} has no step column among its {counted(len(names), 'column')}; {near}",
@@ -190,12 +166,11 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
         )
     trainer = catalog.detect(run.names).trainer
     path = "" if run.source.parts else run.source.path
-    by_values = trainer is catalog.trainers()[-1] and not run.partial
     taken = [*named.values(), *_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
     unknown = [unnamed for unnamed in KINDS if unnamed not in named and not _in_catalog(run, unnamed)]
-    candidates = likely(unknown, run.columns, taken, by_values=by_values)
-    if role in candidates:
-        chosen = dict(named) | {resembled: candidate.column for resembled, candidate in candidates.items()}
+    candidates = likely(unknown, run.columns, taken)
+    chosen = dict(named) | candidates
+    if role in candidates and _gives_pairs(run, chosen):
         if run.step_why in (BY_THE_USER, ROWS_COUNTED):
             chosen = {"step": run.step_column} | chosen
         near = _near(candidates[role])
@@ -210,6 +185,15 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
         f"{where} has no {role} column that is in the catalog; {near}",
         hint,
     )
+
+
+def _gives_pairs(run: Run, chosen: Mapping[str, str]) -> bool:
+    """Whether the columns of a hint, or those of the catalog, have a step with an entropy and a reward."""
+    logged = []
+    for role in KINDS:
+        names = [chosen[role]] if chosen.get(role) in run.columns else _in_catalog(run, role)
+        logged.append(np.any([np.isfinite(run.columns[name]) for name in names], axis=0))
+    return bool(np.any(logged[0] & logged[1]))
 
 
 def _where_it_may_be(run: Run, trainer: Trainer, role: str, path: str) -> str:
@@ -249,8 +233,8 @@ def could_be(run: Run) -> dict[str, str]:
     unknown = [role for role in KINDS if not _in_catalog(run, role)]
     if run.step_why == ROWS_COUNTED:
         unknown.insert(0, "step")
-    for role, likely_column in likely(unknown, run.columns, taken).items():
-        roles.setdefault(likely_column.column, f"{role}, by its values")
+    for role, column in likely(unknown, run.columns, taken).items():
+        roles.setdefault(column, f"{role}, by its name")
     roles |= {name: f"text, its first cell is {shown_cell(cell)}" for name, cell in run.texts.items()}
     return roles | dict.fromkeys(
         run.unread, "not read: the table is large, and --entropy or --reward reads it"
@@ -347,10 +331,8 @@ def _in_catalog(run: Run, role: str) -> list[str]:
     return [match.column for match in catalog.found(run, *KINDS[role]) if run.finite(match.column).size]
 
 
-def _near(candidate: Likely) -> str:
-    if candidate.by_name:
-        return f"{shown(candidate.column)} looks like one"
-    return f"no name looks like one, but by its values {shown(candidate.column)} may be one"
+def _near(column: str) -> str:
+    return f"{shown(column)} looks like one"
 
 
 def _hint(columns: Mapping[str, str], path: str) -> str:
@@ -376,9 +358,12 @@ def _words(name: str) -> list[str]:
 def _misleading(role: str, name: str) -> bool:
     """Whether a name says that a column is something else."""
     if role == "reward" and is_share(name):
-        return False
+        return is_token_accuracy(name)
+    words = _words(name)
+    if len(words) > 1 and words[0] in _DURATIONS:
+        return True
     decoy = role == "entropy" and catalog.decoy(name) not in (None, catalog.UNKNOWN_NAME)
-    return decoy or (role != "step" and not _OTHERS.isdisjoint(_words(name)))
+    return decoy or (role != "step" and not _OTHERS.isdisjoint(words))
 
 
 def _rank(role: str, name: str) -> tuple[bool, bool, int] | None:
@@ -405,18 +390,6 @@ def _possible(role: str, values: FloatArray) -> bool:
         return bool((np.diff(finite) >= 0).mean() >= 0.9)
     one_sign = finite.min() >= 0 or finite.max() <= 0
     return role == "reward" or (one_sign and float(np.median(np.abs(finite))) <= MOST_NATS)
-
-
-def _resembles(role: str, values: FloatArray) -> bool:
-    """Whether values behave as those of a role: steps count, an entropy falls, a reward rises."""
-    if not _possible(role, values):
-        return False
-    finite = values[np.isfinite(values)]
-    if role == "step":
-        return bool(np.ptp(np.diff(finite)) <= 1e-9 * np.abs(finite).max() and finite[-1] > finite[0])
-    third = max(finite.size // 3, 1)
-    rise = float(np.median(finite[-third:]) - np.median(finite[:third]))
-    return rise > 0 if role == "reward" else rise < 0 <= float(finite.min())
 
 
 def showable(name: str, place: int) -> str:

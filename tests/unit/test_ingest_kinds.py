@@ -307,7 +307,6 @@ UNKNOWN = {
     "a count before a reward": table(
         [{"it": s, "ent": h(s), "n_ok": s, "groups": 2 * s, "rew": r(s)} for s in STEPS]
     ),
-    "values alone": table([{"a": s, "b": h(s), "count_up": 3 * s, "c": r(s)} for s in STEPS]),
     "no step": table([{"entropy": h(s), "reward": r(s)} for s in STEPS]),
     "two runs without a name": table(
         [{"lr": lr, "step": s, "entropy": h(s) + lr, "reward": r(s)} for s in STEPS for lr in (0.1, 0.3)]

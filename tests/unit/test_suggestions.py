@@ -53,7 +53,6 @@ ODD = {
     "upper case": ("STEP", "ENT", "ACC"),
     "camel case": ("trainStep", "meanEnt", "evalScore"),
     "spaces": ("global step", "mean entropy", "eval reward"),
-    "nothing alike": ("a", "b", "c"),
     "slips": ("setp", "entrpy", "rewrad"),
     "quotes": ("it", "pi's ent", "val acc $"),
 }
@@ -253,10 +252,30 @@ def test_a_half_written_last_line_is_said_once_and_is_no_loss(tmp_path, name, li
     assert "dropped" not in done.stdout
 
 
-def test_a_clock_is_suggested_for_no_reward_by_its_values(tmp_path):
-    log = tmp_path / "chart.csv"
-    write(log, "step", "run-1-actor/entropy_step", "made_timestamp", columns=(STEP, ENTROPY, 1.7e12 + STEP))
-    (run,) = read_runs(log)
-    with pytest.raises(InputError, match="by its values 'run-1-actor/entropy_step' may be one") as caught:
-        select(run)
-    assert "--reward" not in caught.value.hint
+def test_nothing_is_suggested_by_its_values(tmp_path):
+    write(tmp_path / "log.csv", "a", "b", "c")
+    done = typed("fit", "log.csv", cwd=tmp_path)
+    assert "no step column among its 3 columns; among them 'a', 'b', 'c'" in in_one_line(done.stderr)
+    assert "name it with --step COLUMN, or --step row" in in_one_line(done.stderr)
+    done = typed("fit", "log.csv", "--step", "row", cwd=tmp_path)
+    assert "no entropy column that is in the catalog" in in_one_line(done.stderr)
+    assert "as in:" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["timing/ent", "rollout/correct_entropy", "perf/ent/actor", "entropy_coef", "budget_exceeded_rate"],
+)
+def test_what_is_something_else_by_its_name_is_not_suggested(name):
+    (run,) = read_runs({"step": STEP, name: ENTROPY, "reward": REWARD})
+    assert name not in select(run).no_entropy.hint
+
+
+def test_a_hint_gives_pairs():
+    before = STEP < N // 2
+    table = {"step": STEP, "my_h": np.where(before, ENTROPY, np.nan), "acc": np.where(before, np.nan, REWARD)}
+    (run,) = read_runs(table)
+    lacking = select(run).no_entropy
+    assert "'my_h'" not in lacking.hint
+    (run,) = read_runs(table | {"my_h": ENTROPY})
+    assert select(run).no_entropy.hint == "add --entropy my_h --reward acc"

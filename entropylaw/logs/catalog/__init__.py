@@ -36,6 +36,7 @@ _DECOYS: tuple[tuple[str, str], ...] = (
     (r"(?:.*_)?entropy_threshold", "a threshold, not a mean"),
     (r"(?:.*_)?cross_entropy(?:_loss)?", "a loss against labels"),
     (r"(?:.*_)?teacher_entropy", "of the teacher, not of the policy"),
+    (r"(?:.*_)?correct_entropy", "minus the log-probability of right answers"),
     (r"(?:.*_)?kl_ent_ratio(?:_mean)?", "a ratio"),
     (r"(?:timing|timing_s|perf|profiling|time)_.*", "a duration"),
     (r"(?:.*_)?entropy_(?:min|max|std|median)", "not the mean"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,20 @@ class Table:
     first_line: int | None = None
     half_written: int | None = None
     incomplete: str = ""
+
+    def of_rows(self, kept: BoolArray, note: str) -> Table:
+        """The table with some of its rows, a mask of shape (rows of the columns,), and a further note."""
+        columns: dict[str, Column] = {}
+        for name, cells in self.columns.items():
+            columns[name] = cells[kept] if isinstance(cells, np.ndarray) else list(compress(cells, kept))
+        return replace(
+            self,
+            columns=columns,
+            notes=(*self.notes, note),
+            unreadable=None if self.unreadable is None else self.unreadable[kept],
+            hidden={},
+            first_line=None,
+        )
 
 
 def unique_names(names: Iterable[object]) -> tuple[list[str], tuple[str, ...]]:

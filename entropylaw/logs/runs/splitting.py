@@ -92,6 +92,12 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
     )
 
 
+def run_labels(table: Table) -> dict[str, list[str]]:
+    """The labels of all records in each column that may name runs; seeds do not."""
+    by_fold = by_folded_name(table.columns)
+    return {name: _labels(table, name) for name in filter(None, map(by_fold.get, (*_CERTAIN_NAMES, "name")))}
+
+
 def _chosen_labels(table: Table, step: FloatArray, rows: IntArray) -> tuple[dict[str, list[str]], list[str]]:
     """Choose label columns by their names and by how often steps repeat without them; with notes."""
     labels: dict[str, list[str]] = {}

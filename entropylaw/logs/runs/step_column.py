@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -228,23 +227,14 @@ def on_one_axis(table: Table, path: str) -> Table:
     later = ~np.isnan(train) & (train % updates != 0)
     step = np.where(np.isnan(rollout), train // updates, rollout)
     step = np.where(np.isnan(step), evaluation, step)
-    columns: dict[str, Column] = {}
-    for name, cells in table.columns.items():
-        if name not in names.values():
-            columns[name] = cells[~later] if isinstance(cells, np.ndarray) else list(compress(cells, ~later))
-    columns[names[_ROLLOUT]] = step[~later]
     note = "updates and evaluations are converted to the number of their rollout"
     if updates > 1:
         note += f"; of {updates} updates per rollout, the first is kept"
-    return replace(
-        table,
-        columns=columns,
-        dropped=added(table.dropped, {LATER_UPDATE: int(later.sum())}),
-        notes=(*table.notes, note),
-        unreadable=None if table.unreadable is None else table.unreadable[~later],
-        hidden={},
-        first_line=None,
-    )
+    table = table.of_rows(~later, note)
+    columns = {name: cells for name, cells in table.columns.items() if name not in names.values()}
+    columns[names[_ROLLOUT]] = step[~later]
+    dropped = added(table.dropped, {LATER_UPDATE: int(later.sum())})
+    return replace(table, columns=columns, dropped=dropped)
 
 
 def _axes_of(table: Table, path: str) -> dict[str, str]:

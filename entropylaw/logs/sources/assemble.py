@@ -129,6 +129,7 @@ def assemble(
     Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
     ``several-rows-a-step``.
     """
+    table = kinds.without_supervised(table, source.path, words)
     table, steps = _with_steps(table, source.path, step)
     check_samples(source.path, table.columns, steps.values)
     split = splitting.split_runs(table, steps.values, source.path, run)
@@ -171,6 +172,7 @@ def _with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepC
         rows = len(next(iter(table.columns.values())))
         table = replace(table, columns={**table.columns, ROW: np.arange(1.0, rows + 1)})
     steps = step_column.find_step(table, path, step, lambda: kinds.entropies_and_rewards(table))
+    _check_rows_are_steps(table, None if steps is None or count_rows else steps.values, path)
     if steps is None:
         if marks := stepless_samples(table.columns):
             raise _row_per_sample(path, marks, f"{counted(table.rows, 'row')} without a step", stepless=True)
@@ -179,6 +181,21 @@ def _with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepC
         steps = steps._replace(why=ROWS_COUNTED)
     table, steps = kinds.with_log_calls(table, steps)
     return kinds.by_kind(table, steps), steps
+
+
+def _check_rows_are_steps(table: Table, steps: FloatArray | None, path: str) -> None:
+    """Raise ``row-per-run`` where every row names another run, and no column counts steps."""
+    rises = steps is not None and bool((np.diff(steps) > 0).all())
+    if rises or table.labelled or table.partial or table.rows > _MOST_SEARCHED:
+        return
+    for name, labels in splitting.run_labels(table).items():
+        if len(labels) >= _FEWEST_STEPS and "" not in labels and len(set(labels)) == len(labels):
+            raise InputError(
+                "row-per-run",
+                f"{quoted_path(path)} has one row per run ({counted(len(labels), 'row')}, each with its own "
+                f"{shown(name)}), one row per step is needed",
+                "name the logs of the runs",
+            )
 
 
 def check_samples(path: str, columns: Iterable[str], steps: Column) -> None:
@@ -347,13 +364,20 @@ def _starts(
     ``records`` are by column those that hold no number, by what they hold.
     """
     name = group.label or whole.name
+    watched = frozenset(filter(is_metric, whole.columns))
+    notes = whole.notes
+    if aside := _before_rewards(
+        whole.step[group.rows], [whole.columns[column][group.rows] for column in watched]
+    ):
+        note = "before it, with steps of their own and without an entropy and a reward, set aside"
+        notes += (f"{counted(aside, 'record')} {note}",)
+        group = group._replace(rows=group.rows[aside:])
     step = whole.step
     columns = whole.columns
     # A run that has all records of a large log does not copy them.
     if len(group.rows) < len(step):
         step = step[group.rows]
         columns = {column: values[group.rows] for column, values in columns.items()}
-    watched = frozenset(filter(is_metric, columns))
     curves = [values for column, values in columns.items() if not splitting.is_bookkeeping(column)]
     for start, life in enumerate(splitting.lives(step, curves), start=1):
         label = name if start == 1 else f"{name}#{start}"
@@ -373,9 +397,16 @@ def _starts(
             columns=merged.columns,
             words=_texts_of(words, group.rows, life, step),
             dropped=added({splitting.SUPERSEDED: superseded, splitting.OVERWRITTEN: merged.overwritten}),
-            notes=(*whole.notes, *life.notes, *merged.notes),
+            notes=(*notes, *life.notes, *merged.notes),
             spoiled=_spoiled_steps(records, whole.step, rows, merged),
         )
+
+
+def _before_rewards(step: FloatArray, metrics: Sequence[FloatArray]) -> int:
+    """How many of the first records have no entropy and no reward, where the steps begin anew behind them."""
+    measured = np.any([np.isfinite(values) for values in metrics], axis=0) if metrics else np.zeros(1)
+    first = int(np.argmax(measured))
+    return first if first >= _FEWEST_STEPS and step[first] < step[first - 1] else 0
 
 
 def _check_one_run(table: Table, rows: IntArray, step: FloatArray, where: str) -> None:

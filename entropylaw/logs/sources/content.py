@@ -25,6 +25,7 @@ from typing import IO, Any
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, listing, nearest, quoted_path
+from entropylaw.logs.sources.folding import unfolded
 from entropylaw.paths import is_file, note_input
 
 _HEAD = 1 << 16
@@ -62,6 +63,8 @@ _LOGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".log", ".wandb
 COMPRESSION_SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
 _TABLE_SUFFIXES = frozenset((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq"))
 _DATA_SUFFIXES = _TABLE_SUFFIXES | {".json", ".log", ".out", ".txt", ".wandb"}
+# Formats in which no terminal has folded a line.
+_UNFOLDED = _TABLE_SUFFIXES | {".json", ".ipynb"}
 # Tables and compressions that are not read.
 _OTHER_TABLES = frozenset(
     (".feather", ".arrow", ".arrows", ".ipc", ".orc", ".avro", ".xlsx", ".xls", ".ods", ".7z", ".rar")
@@ -311,6 +314,10 @@ class Content:
             text = data.decode(encoding, errors="replace")
             bad_lines = counted(sum("\ufffd" in line for line in text.split("\n")), "line")
             notes.append(f"{bad_lines} with bytes that are not {name}; these were replaced")
+        if self.suffix not in _UNFOLDED:
+            text, width = unfolded(text)
+            if width:
+                notes.append(f"lines are folded at {width} characters: joined")
         return text.removeprefix("\ufeff"), (*notes, *filter(None, [self._cut]))
 
 

@@ -83,6 +83,8 @@ _DATABASE = "a database of SQLite that is neither Trackio's nor MLflow's"
 UNMEASURED = "neither an entropy nor a reward among its columns"
 _RECOGNISED = {
     "token-level-table": "one row per token or answer",
+    "supervised-training": "supervised training, without a reward",
+    "row-per-run": "one row per run, not one per step",
     "last-values-only": "last values only, not one row per step",
     "no-scalars": "no scalars, such as the hyperparameters of a run",
     "notebook-without-log": "a notebook without a training log in its outputs",

@@ -6,22 +6,25 @@ A value of one kind never replaces one of another: a metric that two kinds have 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entropylaw.arrays import BoolArray, FloatArray
-from entropylaw.escaping import counted, listing, shown
+from entropylaw.errors import InputError
+from entropylaw.escaping import counted, listing, quoted_path, shown
 from entropylaw.logs import catalog
 from entropylaw.logs.catalog import is_evaluation, is_kind, is_training
 from entropylaw.logs.runs import Table
-from entropylaw.logs.runs.number_parsing import Column, classify, parse_column, parse_step
+from entropylaw.logs.runs.number_parsing import Column, classify, is_missing, parse_column, parse_step
 from entropylaw.logs.runs.splitting import METRIC_NAMES, RUN_NAMES, VALUE_NAMES, is_bookkeeping
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, StepColumn, folded
 from entropylaw.logs.suggest import KINDS, is_evident, measured
+from entropylaw.units import is_token_accuracy
 
 #: The column in which a reader itself writes the kind of a record.
 KIND = "record kind"
@@ -36,6 +39,8 @@ _SETS = ("dataset", "data_source", "benchmark", "eval_set", "eval_dataset", "tas
 # What only evaluations have, and what they never have.
 _OF_EVALUATIONS = ("loss", "runtime", "samples_per_second", "steps_per_second", "time", "duration", "samples")
 _OF_UPDATES = frozenset(("loss", "train_loss", "policy_loss", "learning_rate", "lr", "grad_norm", "kl"))
+# What a record of supervised training is called, in a column that names kinds.
+_SUPERVISED = re.compile(r"(?:.*[^a-z])?(?:sft|supervised)(?:[^a-z].*)?", re.IGNORECASE | re.DOTALL)
 Kinds = NDArray[np.object_]
 #: As :func:`coded` gives it.
 Coded = tuple[list[str], FloatArray]
@@ -94,6 +99,47 @@ def _joined_records(
     rows = list(records.values())
     order = np.argsort([parse_step(record[counter]) for record in rows], kind="stable")
     return [rows[index] for index in order]
+
+
+def without_supervised(table: Table, path: str, named: Collection[str]) -> Table:
+    """A table without its records of supervised training: those with an accuracy of tokens and no reward.
+
+    So are those that a column calls supervised, unless it is one of the columns that the user has ``named``.
+    Raises ``supervised-training`` where no record has a reward.
+    """
+    supervised, sign = _supervised(table, named)
+    if not supervised.any():
+        return table
+    _, rewards = entropies_and_rewards(table)
+    aside = supervised & ~rewards
+    number = int(aside.sum())
+    if not rewards.any():
+        raise InputError(
+            "supervised-training",
+            f"{quoted_path(path)} is a log of supervised training: {counted(number, 'record')} with "
+            f"{shown(sign)}, none with a reward",
+            "name the log of a training with rewards",
+        )
+    if not number:
+        return table
+    note = f"{counted(number, 'record')} of supervised training ({shown(sign)}, no reward) set aside"
+    rest = table.of_rows(~aside, note)
+    empty = [name for name, cells in rest.columns.items() if all(map(is_missing, cells))]
+    return replace(rest, columns={name: cells for name, cells in rest.columns.items() if name not in empty})
+
+
+def _supervised(table: Table, named: Collection[str]) -> tuple[BoolArray, str]:
+    """The records (m,) of supervised training, and the column that shows it."""
+    for name, cells in table.columns.items():
+        if is_token_accuracy(name):
+            return np.isfinite(parse_column(cells).values), name
+    for name, cells in table.columns.items():
+        if folded(name) in _KIND_RANKS and name not in named:
+            texts, at = coded(cells)
+            codes = [code for code, text in enumerate(texts) if _SUPERVISED.fullmatch(text[:200])]
+            if codes and len(codes) < len(texts):
+                return np.isin(at, codes), name
+    return np.zeros(0, dtype=bool), ""
 
 
 def by_kind(table: Table, step: StepColumn) -> Table:
@@ -270,9 +316,11 @@ def _filled_by_use(table: Table, rows: int) -> tuple[BoolArray, BoolArray, list[
     shared: list[FloatArray] = []
     for name, cells in table.columns.items():
         metric = folded(name)
-        if is_evaluation(name) and metric.endswith(_OF_EVALUATIONS):
+        # A path says it at its start: actor/valid_samples is of an update.
+        group, _, _ = name.partition("/")
+        if is_evaluation(re.split("[_.-]", group)[0]) and metric.endswith(_OF_EVALUATIONS):
             marked |= np.isfinite(parse_column(cells).values)
-        elif metric in _OF_UPDATES:
+        elif metric in _OF_UPDATES or (group != name and is_training(group) and not is_bookkeeping(name)):
             losing |= np.isfinite(parse_column(cells).values)
         elif catalog.is_metric(name) and not is_evaluation(name) and not name.casefold().startswith("train"):
             shared.append(parse_column(cells).values)

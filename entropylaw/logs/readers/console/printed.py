@@ -76,11 +76,15 @@ _MOST_OTHERS = 200
 
 
 class Printed(NamedTuple):
-    """What a line, a dict or a table has: names with numbers, other words, and a fraction such as 3/100."""
+    """What a line, a dict or a table has: names with numbers, other words, and a fraction such as 3/100.
+
+    ``form`` is ``"line"``, ``"dict"`` or ``"table"``.
+    """
 
     pairs: list[tuple[str, float]]
     title: str = ""
     fraction: float | None = None
+    form: str = "line"
 
 
 def counts(name: str, number: float) -> str:
@@ -168,7 +172,7 @@ class Prints:
             line = raw[process.end() :] if process else raw
             if (text := braces.take(line)) is not None:
                 if text:
-                    yield Printed(self._of_dict(text))
+                    yield Printed(self._of_dict(text), form="dict")
                 continue
             line = braces.opened(line)
             cells = box_cells(line)
@@ -259,7 +263,7 @@ class Prints:
             pairs += [(f"{prefix}{name}", number) for name, number in self._pairs(text, True)]
         self._table, self._groups, self._prefix = [], [], ""
         if pairs:
-            yield Printed(pairs)
+            yield Printed(pairs, form="table")
 
     def _of_line(self, line: str, process: str, ended: bool) -> Iterator[Printed]:
         """Take a line that is no row of a table."""
@@ -288,6 +292,7 @@ class Prints:
             [(f"{prefix}{name}", number) for name, number in pairs],
             BAR if "%|" in line else _PAIR.sub(" ", title).strip(" \t:|-=*#,[]()"),
             float(fraction[fraction.lastindex or 0]) if fraction else None,
+            "line" if start is None else "dict",
         )
 
     def _below_header(self, words: list[str]) -> Printed | None:
@@ -297,11 +302,12 @@ class Prints:
         counted = named and any(counts(word, 1.0) for word in words)
         if counted and any(is_like("entropy", word) for word in words):
             self._header = words
-            return Printed([])
+            return Printed([], form="table")
         numbers = list(map(parse_number, words))
         if len(words) != len(self._header) or np.isnan(numbers).all() or classify(words[0])[1]:
             return None
-        return Printed([(name, n) for name, n in zip(self._header, numbers, strict=True) if n == n])
+        pairs = [(name, n) for name, n in zip(self._header, numbers, strict=True) if n == n]
+        return Printed(pairs, form="table")
 
     def _section(self, line: str, process: str) -> str | None:
         """The names of the sections of YAML above a line, each with a slash; None where it opens one."""

@@ -6,11 +6,12 @@ A record is what is printed from one step to the next.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,11 @@ _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND = 1 << 13
 _SAMPLED = 4000
+_MOST_SEARCHED = 1 << 22
+_FEWEST_RECORDS = 3
+_HEADINGS = 4
+# What is usual is printed once while the most usual record is so often.
+_ONE_IN_USUAL = 8
 _LONGEST_TITLE = 80
 _IN_EPOCHS = "steps within epochs"
 
@@ -93,14 +99,14 @@ def _records(
     lines: Iterable[tuple[str, bool]], dropped: Counter[str], opening: str | None = None
 ) -> Iterator[dict[str, object]]:
     """Yield the records: what is printed of one kind from one step to the next."""
-    sample = lines
-    if opening is not None:
-        named = _NAMES_AN_ENTROPY.search(opening)
-        start = max(named.start() - LONGEST_LINE, 0) if named else 0
-        sample = _lines([opening[start : start + (1 << 22)]])
-    seen = list(islice(Prints(Counter()).of(sample), _SAMPLED))
-    word, in_epochs = _counting_word(seen)
+    sample = lines if opening is None else _lines(_around_entropies(opening))
+    printed_pairs = (printed for printed in Prints(Counter()).of(sample) if printed.pairs or printed.title)
+    seen = list(islice(printed_pairs, _SAMPLED))
     prints = Prints(dropped).of(lines)
+    if form := _Form.of(seen):
+        seen = list(form.select(seen))
+        prints = form.select(prints)
+    word, in_epochs = _counting_word(seen)
     if in_epochs:
         dropped[_IN_EPOCHS] = 1
         prints = _over_epochs(prints, word)
@@ -110,6 +116,100 @@ def _records(
     for printed in prints:
         yield from recorder.take(printed)
     yield from recorder.finished()
+
+
+def _around_entropies(text: str) -> Iterator[str]:
+    """The parts of a text that are near a name of an entropy, 4 MiB at most: text between records may be long."""
+    end = size = 0
+    start = -1
+    for named in _NAMES_AN_ENTROPY.finditer(text):
+        if start >= 0 and named.start() - LONGEST_LINE > end:
+            yield text[start:end]
+            size += end - start
+            start = -1
+        if size > _MOST_SEARCHED:
+            return
+        start = max(named.start() - LONGEST_LINE, 0) if start < 0 else start
+        end = min(named.end() + LONGEST_LINE, start + _MOST_SEARCHED)
+    yield text[max(start, 0) : end or _MOST_SEARCHED]
+
+
+class _Form(NamedTuple):
+    """In which form records are printed: ``name`` is as in :class:`Printed`, ``usual`` what they have.
+
+    ``first`` is the most usual record.
+    """
+
+    name: str
+    usual: frozenset[object]
+    first: Printed
+
+    @staticmethod
+    def of(sample: Sequence[Printed]) -> _Form | None:
+        """That of records with known metrics; None where they are over several lines, or differ each time."""
+        # What is the same each time is no record.
+        distinct = {(_signature(printed), *printed.pairs, printed.fraction) for printed in sample}
+        often = Counter(signature for signature, *_ in distinct)
+        for name in ("table", "dict", "line"):
+            records = [
+                printed
+                for printed in sample
+                if printed.form == name
+                and len(printed.pairs) > (name == "line") + 1
+                and _has_metric(printed)
+                and (name != "line" or _numbered(printed))
+            ]
+            if not records:
+                continue
+            first = max(records, key=lambda printed: often[_signature(printed)])
+            most = often[_signature(first)]
+            if most >= _FEWEST_RECORDS:
+                fewest = max(_FEWEST_RECORDS, most // _ONE_IN_USUAL)
+                usual = frozenset(shape for shape, n in often.items() if n >= fewest)
+                return _Form(name, usual, first)
+        return None
+
+    def select(self, prints: Iterable[Printed]) -> Iterator[Printed]:
+        """What is printed in this form, of lines what is usual or of an evaluation; and headings of tables."""
+        above = deque[Printed](maxlen=_HEADINGS)
+        last = Printed([])
+        for printed in prints:
+            usual = _signature(printed) in self.usual or _evaluates(printed)
+            if printed.form == self.name:
+                rewarded = _evaluates(last) and any(is_like("reward", name) for name, _ in printed.pairs)
+                alike = self._lacks_little(printed) if self.name == "line" else _has_metric(printed)
+                if usual or rewarded or alike:
+                    yield from above
+                    if last.form == "line" and last.pairs and all(counts(*pair) for pair in last.pairs):
+                        yield last
+                    yield printed
+                above.clear()
+            elif printed.form == "line" and usual:
+                above.append(printed)
+            last = printed
+
+    def _lacks_little(self, printed: Printed) -> bool:
+        """Whether a line has half of the names of the most usual one, and the same other words."""
+        names, words = _signature(self.first)
+        common = set(names).intersection(dict(printed.pairs))
+        return len(common) * 2 >= len(names) and _signature(printed)[1] == words
+
+
+def _evaluates(printed: Printed) -> bool:
+    return _kind(printed.title) == "eval" or any(is_evaluation(name) for name, _ in printed.pairs)
+
+
+def _has_metric(printed: Printed) -> bool:
+    return any(catalog.is_metric(name) for name, _ in printed.pairs)
+
+
+def _numbered(printed: Printed) -> bool:
+    return printed.fraction is not None or any(counts(*pair) for pair in printed.pairs)
+
+
+def _signature(printed: Printed) -> tuple[tuple[str, ...], str]:
+    """What is equal for records of one kind: the names, and the other words without their digits."""
+    return tuple(name for name, _ in printed.pairs), re.sub(r"\d+", "0", printed.title)
 
 
 class _Recorder:
