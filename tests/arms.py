@@ -160,6 +160,7 @@ def complete(*names: str, **other: Any) -> ArmComparison:
     """The same with a value in every field."""
     fields: Fields = {
         "paired": "seed",
+        "p_arms": 0.034,
         "findings": (*stated("caution", "a caution"), *stated("note", "a note")),
     }
     further = (short("grpo_s3"), without_entropy("grpo_s4"))

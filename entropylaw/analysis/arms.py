@@ -121,6 +121,7 @@ def undecided(
         baseline=chosen,
         chosen=how,
         pairs=tuple(starmap(design.pair, design.pairs)),
+        p_arms=design.p_arms(),
         level=level,
         margin=margin,
         along=along,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import betaincinv, chdtri, nctdtr, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import betaincinv, chdtri, fdtrc, nctdtr, ndtr, ndtri, stdtr, stdtrit
 
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.reads import NORMAL, Cells
@@ -170,6 +170,28 @@ def welch(*groups: FloatArray) -> float:
         return float(gap == 0)
     df = variances.sum() ** 2 / (variances**2 / [group.size - 1 for group in groups]).sum()
     return float(2.0 * stdtr(df, -abs(gap) / np.sqrt(variances.sum())))
+
+
+def equal_means(value: FloatArray, arm: IntArray) -> float:
+    """p-value of equal means of all arms, each with two values (n,) or more, of whatever spreads.
+
+    F = Σ n_i·(m_i − m)² / Σ (1 − n_i/n)·s_i² (Brown & Forsythe 1974, doi:10.1080/00401706.1974.10489158) with
+    Mehrotra's degrees of freedom (1997, doi:10.1080/03610919708813431). Welch's analysis of
+    variance finds a difference between twelve like arms of two seeds six times too often.
+    """
+    seeds = np.bincount(arm)
+    share = seeds / arm.size
+    variance = squares(value, arm) / (seeds - 1.0)
+    between = float(seeds @ (means(value, arm) - value.mean()) ** 2)
+    parts = (1.0 - share) * variance
+    within = float(parts.sum())
+    if within == 0:
+        return float(between == 0)
+    squared_sum = within**2
+    unlike = float(variance**2 @ (1.0 - 2.0 * share) + (share @ variance) ** 2)
+    df_between = squared_sum / unlike
+    df_within = squared_sum / float((parts**2 / (seeds - 1.0)).sum())
+    return float(fdtrc(df_between, df_within, between / within))
 
 
 def band_reach(deviations: FloatArray, df: float, spread: Contrast, level: float) -> float:

@@ -17,6 +17,7 @@ from entropylaw.analysis.between_seeds import (
     Contrast,
     band_reach,
     contrast,
+    equal_means,
     means,
     neighbours,
     seeds_needed,
@@ -295,6 +296,22 @@ class Comparison:
         if pairs_up and not self.paired and len(set(first.values())) > 1:
             limits.append(note("seeds-share-data"))
         return limits
+
+    def p_arms(self) -> float | None:
+        """The p-value of equal mean rewards of all arms at the last step that their runs have in common.
+
+        None of fewer than three arms with two living runs, and of pairs of runs.
+        """
+        last = last_common_step(self.seeds)
+        if self.paired or last is None:
+            return None
+        alive = living(self.seeds)
+        counts = np.bincount([seed.arm for seed in alive], minlength=len(self.names))
+        compared = [seed for seed in alive if counts[seed.arm] >= FEWEST_SEEDS]
+        _, arm = np.unique([seed.arm for seed in compared], return_inverse=True)
+        if not arm.size or arm.max() < 2:
+            return None
+        return equal_means(np.array([seed.reward_at(last)[0] for seed in compared]), arm)
 
     def pair(self, a: int, b: int) -> Pair:
         """One arm against another."""

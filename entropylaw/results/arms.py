@@ -295,6 +295,9 @@ class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
         Name of the arm that the others are compared with, None where all pairs are; and how it was chosen.
     pairs
         The comparisons.
+    p_arms
+        p-value of equal mean final rewards of all arms with two living runs, by Brown and Forsythe's test;
+        None of fewer than three such arms, and of pairs of runs.
     level, margin
         Level of all intervals, and the smallest difference of reward that counts.
     along
@@ -312,6 +315,7 @@ class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
     baseline: str | None
     chosen: str = ""
     pairs: tuple[Pair, ...]
+    p_arms: float | None = None
     level: float
     margin: float
     along: Along = Along()

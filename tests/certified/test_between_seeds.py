@@ -9,6 +9,7 @@ from entropylaw.analysis.between_seeds import (
     Contrast,
     band_reach,
     contrast,
+    equal_means,
     holm,
     seeds_needed,
     share_interval,
@@ -57,6 +58,24 @@ def test_welch_is_that_of_scipy() -> None:
     assert welch(VALUE[3:], VALUE[:3]) == pytest.approx(
         ttest_ind(VALUE[3:], VALUE[:3], equal_var=False).pvalue
     )
+
+
+@pytest.mark.parametrize("seeds", [(2, 2, 2), (3, 3, 3, 3, 3), (2, 5, 3, 8), (2,) * 12])
+def test_equal_means_of_all_arms_are_tested_as_by_statsmodels(seeds: tuple[int, ...]) -> None:
+    from statsmodels.stats.oneway import anova_oneway
+
+    chance = np.random.default_rng(len(seeds))
+    groups = [0.1 * place + (1 + place) * chance.standard_normal(count) for place, count in enumerate(seeds)]
+    arm = np.repeat(np.arange(len(seeds)), seeds)
+    assert equal_means(np.concatenate(groups), arm) == pytest.approx(
+        anova_oneway(groups, use_var="bf").pvalue, rel=1e-9
+    )
+
+
+def test_arms_without_any_spread_differ_or_do_not() -> None:
+    arm = np.repeat(np.arange(3), 2)
+    assert equal_means(np.ones(6), arm) == 1.0
+    assert equal_means(arm.astype(float), arm) == 0.0
 
 
 def test_the_interval_and_the_p_value_of_a_mixture_agree() -> None:

@@ -76,8 +76,13 @@ def test_an_arm_that_only_stops_earlier_on_the_curve_is_the_same_there(compariso
 
 
 def test_p_values_are_adjusted_over_arms_and_both_quantities(comparison: ArmComparison) -> None:
+    from statsmodels.stats.oneway import anova_oneway
+
     family = [one for pair in comparison.pairs for one in pair.differences if one.headline]
     assert len(family) == 4
+    # All arms at once have one test, of their final rewards; its digits are in tests/certified.
+    ends = [[run.values["last_reward"] for run in arm.runs] for arm in comparison.arms]
+    assert comparison.p_arms == pytest.approx(anova_oneway(ends, use_var="bf").pvalue)
     smallest = min(family, key=lambda one: one.p_value or 1.0)
     assert smallest.p_adjusted == pytest.approx(4 * (smallest.p_value or 1.0))
     assert family[0].smallest is not None

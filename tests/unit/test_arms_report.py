@@ -36,6 +36,9 @@ def test_the_answer_counts_many_arms_and_names_few():
     assert lines(arms.comparison(*arms.MANY))[0] == (
         "6 end lower; at equal entropy 2 are higher, 2 are lower, 1 is the same; 6 of 21 runs failed"
     )
+    assert lines(arms.comparison(*arms.MANY, p_arms=0.0123))[0].endswith(
+        "1 is the same; 7 arms alike at the end: p = 0.012; 6 of 21 runs failed"
+    )
     assert lines(arms.comparison())[0] == (
         "clip_cov and rloo end lower; at equal entropy clip_cov is higher, rloo is lower; 2 of 9 runs failed"
     )

@@ -126,6 +126,9 @@ def answer(result: ArmComparison) -> str:
     parts = ["nothing is decided"]
     if at_end or at_equal:
         parts = [at_end or "nothing is decided at the end", f"{equal} {at_equal or 'nothing is decided'}"]
+    if result.p_arms is not None:
+        tested = sum(len(arm.living) > 1 for arm in result.arms)
+        parts.append(f"{tested} arms alike at the end: p = {tables.p_text(result.p_arms)}")
     # One without evaluations has no state.
     runs = [run for arm in result.arms for run in arm.runs if run.n]
     failed = sum(run.failed is not None for run in runs)
@@ -308,8 +311,8 @@ def _method(results: Sequence[ArmComparison]) -> b.Notes:
     unit = f"pairs of one {result.paired}" if result.paired else "seeds"
     method = (
         f"{unit} as the unit; p-values of final reward and reward at equal {result.along.column} adjusted "
-        f"by Holm's method over {counted(comparisons, 'comparison')}, intervals not; failures by an exact "
-        f"test, curves by a simultaneous band; same: the {inner} interval lies "
-        f"{tables.within(result.margin)}; would be found: in 80 % of experiments"
+        f"by Holm's method over {counted(comparisons, 'comparison')}, intervals not; all arms by Brown and "
+        f"Forsythe's test; failures by an exact test, curves by a simultaneous band; same: the {inner} "
+        f"interval lies {tables.within(result.margin)}; would be found: in 80 % of experiments"
     )
     return b.Notes([b.Note("method", method)], detail=True)
