@@ -45,9 +45,7 @@ def run(name: str, shift: float = 0.0, **other: Any) -> Fields:
         "a": 0.3,
         "b": 1.2,
         "last_reward": 0.86,
-        "along_first": 0.6,
         "along_last": 0.1,
-        "reward_first": 0.66,
     }
     fields = {"run": name, "n": 51, "last_step": 400.0, "failed": None, "along": entropy, "reward": reward}
     return fields | {"values": values} | other

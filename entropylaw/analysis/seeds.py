@@ -240,13 +240,8 @@ def why_short(run: RunSeries, longest: float) -> str | None:
 def as_run(seed: Seed) -> ArmRun:
     """A seed as part of a result, with a quarter of the points of its curve."""
     series = seed.series
-    values: dict[str, float | None] = {
-        # Reward may climb steeply at once, where a level is above it.
-        "reward_first": float(series.reward[0]),
-        "last_reward": seed.reward_at(seed.last_step)[0],
-    }
+    values: dict[str, float | None] = {"last_reward": seed.reward_at(seed.last_step)[0]}
     if series.along.size:
-        values["along_first"] = float(series.along[0])
         values["along_last"] = float(series.along[-1])
     values |= {name: number.value for name, number in series.coefficients.items()}
     every = slice(None, None, 4)

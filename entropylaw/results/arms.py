@@ -215,7 +215,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     seeds_needed: int | None = None
 
     @property
-    def rests_on_like_spreads(self) -> bool:
+    def welch_disagrees(self) -> bool:
         """Whether it is decided, and would not be by Welch's test."""
         decided = self.decision in (Decision.above, Decision.below)
         return decided and self.p_welch is not None and self.p_welch >= 1.0 - self.estimate.level
@@ -281,7 +281,12 @@ class Pair(Struct, frozen=True, kw_only=True):
 
     def find(self, quantity: str) -> Difference | None:
         """The difference in a quantity, where the comparison has it."""
-        return next((difference for difference in self.differences if difference.quantity == quantity), None)
+        return self.first_of(quantity)
+
+    def first_of(self, *quantities: str) -> Difference | None:
+        """The difference in the first of some quantities that the comparison has."""
+        named = {difference.quantity: difference for difference in self.differences}
+        return next((named[quantity] for quantity in quantities if quantity in named), None)
 
 
 class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
@@ -344,6 +349,9 @@ class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
         """The comparison of two arms; None where it was not made."""
         return next((pair for pair in self.pairs if (pair.arm, pair.baseline) == (arm, baseline)), None)
 
+
+AT_END = ("living_reward", "last_reward")
+"""The final reward: where runs failed or are left out, of the others."""
 
 QUANTITIES: dict[str, tuple[str, str]] = {
     "last_reward": ("final reward", "reward"),
