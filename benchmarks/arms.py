@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import stdtr
 from scipy.stats import alexandergovern, f_oneway
 
-from entropylaw.analysis.arms import compare_arms
+from entropylaw.analysis.arms import compare_rewards
 from entropylaw.analysis.between_seeds import contrast, equal_means, holm, squares
 from entropylaw.analysis.differences import FEWEST_SEEDS
 from entropylaw.arrays import FloatArray
@@ -101,7 +101,7 @@ def of_all_arms(cell: Numbers, rng: np.random.Generator) -> dict[str, float]:
     (value, _), arm = drawn(cell, rng)
     groups = [value[arm == number] for number in range(cell.arms)]
     p_values = {
-        "ours": equal_means(value, arm),
+        "ours": equal_means(*groups),
         "welch": f_oneway(*groups, equal_var=False).pvalue,
         "alexander-govern": alexandergovern(*groups).pvalue,
     }
@@ -201,7 +201,7 @@ def of_curves(cell: Curves, rng: np.random.Generator) -> dict[str, float]:
     }
     along = Along() if cell.along == "entropy" else Along(column=cell.along, unit="")
     outside, covered, width = [], [], []
-    for pair in compare_arms(arms, baseline="a", along=along, margin=0.01).pairs:
+    for pair in compare_rewards({"": arms}, baseline="a", along=along, margin=0.01)[0].pairs:
         equal = pair[along.quantity].estimate
         if pair.band is None or equal.low is None or equal.high is None:
             return {"refused": 1.0}

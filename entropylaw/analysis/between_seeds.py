@@ -125,9 +125,10 @@ class Contrast:
             low, high = (middle, high) if self.beyond(middle) > 0.5 * (1.0 - level) else (low, middle)
         return 0.5 * (low + high)
 
-    def smallest(self, level: float) -> float:
-        """The difference that is found at a level with :data:`POWER`."""
-        return self.reach(level) + float(ndtri(POWER)) * self.std_error
+    def smallest(self, level: float, most: float) -> float | None:
+        """The difference that is found at a level with :data:`POWER`; None where it is above the ``most``."""
+        smallest = self.reach(level) + float(ndtri(POWER)) * self.std_error
+        return smallest if smallest <= most else None
 
 
 def means(value: FloatArray, arm: IntArray) -> FloatArray:
@@ -172,25 +173,24 @@ def welch(*groups: FloatArray) -> float:
     return float(2.0 * stdtr(df, -abs(gap) / np.sqrt(variances.sum())))
 
 
-def equal_means(value: FloatArray, arm: IntArray) -> float:
-    """p-value of equal means of all arms, each with two values (n,) or more, of whatever spreads.
+def equal_means(*groups: FloatArray) -> float:
+    """p-value of equal means of all groups, each of two values or more, of whatever spreads.
 
     F = Σ n_i·(m_i − m)² / Σ (1 − n_i/n)·s_i² (Brown & Forsythe 1974, doi:10.1080/00401706.1974.10489158) with
-    Mehrotra's degrees of freedom (1997, doi:10.1080/03610919708813431). Welch's analysis of
-    variance finds a difference between twelve like arms of two seeds six times too often.
+    Mehrotra's degrees of freedom (1997, doi:10.1080/03610919708813431). Welch's analysis of variance finds a
+    difference between twelve like arms of two seeds six times too often.
     """
-    seeds = np.bincount(arm)
-    share = seeds / arm.size
-    variance = squares(value, arm) / (seeds - 1.0)
-    between = float(seeds @ (means(value, arm) - value.mean()) ** 2)
-    parts = (1.0 - share) * variance
-    within = float(parts.sum())
+    size = np.array([group.size for group in groups])
+    variance = np.array([group.var(ddof=1) for group in groups])
+    share = size / size.sum()
+    part = (1.0 - share) * variance
+    within = float(part.sum())
+    mean = np.array([group.mean() for group in groups])
+    between = float(size @ (mean - share @ mean) ** 2)
     if within == 0:
         return float(between == 0)
-    squared_sum = within**2
-    unlike = float(variance**2 @ (1.0 - 2.0 * share) + (share @ variance) ** 2)
-    df_between = squared_sum / unlike
-    df_within = squared_sum / float((parts**2 / (seeds - 1.0)).sum())
+    df_between = within**2 / float(variance**2 @ (1.0 - 2.0 * share) + (share @ variance) ** 2)
+    df_within = within**2 / float((part**2 / (size - 1.0)).sum())
     return float(fdtrc(df_between, df_within, between / within))
 
 

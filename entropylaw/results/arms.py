@@ -183,8 +183,8 @@ class Difference(Struct, frozen=True, kw_only=True):
     p_value, p_adjusted, p_welch
         Of no difference; and within the family adjusted by Holm's method (1979, jstor:4615733): its own, and
         that of Welch's test, which takes nothing of the other arms' spread.
-    between, within
-        Standard deviation between seeds, and the typical standard error of one run's own number.
+    between
+        Standard deviation of the seeds' numbers.
     margin, inner
         Differences up to the margin count as none; and the interval that has to lie within it, of level
         1 − 2·(1 − level)/comparisons. None where the quantity has no margin.
@@ -193,7 +193,7 @@ class Difference(Struct, frozen=True, kw_only=True):
         interval lies within the margin; otherwise ``not decided``, as always with fewer than two seeds of
         an arm.
     smallest
-        The difference that these seeds would find in 80 % of experiments.
+        The difference that these seeds would find in 80 % of experiments; None where no possible one is.
     seeds_needed
         Seeds per arm for 80 % power to find a difference of the margin; None above 50, or where unknown.
     """
@@ -207,7 +207,6 @@ class Difference(Struct, frozen=True, kw_only=True):
     p_adjusted: float | None = None
     p_welch: float | None = None
     between: float | None = None
-    within: float | None = None
     margin: float | None = None
     inner: Estimate | None = None
     decision: Decision = Decision.undecided
@@ -258,6 +257,8 @@ class Pair(Struct, frozen=True, kw_only=True):
         Their names.
     common
         The entropies that all their runs have passed that did not fail, nats; None where there are none.
+    outside
+        The runs that have not passed them, and without which there were none.
     last_step
         The last step that all runs of both arms have reached that did not stop early.
     differences
@@ -269,19 +270,16 @@ class Pair(Struct, frozen=True, kw_only=True):
     arm: str
     baseline: str
     common: tuple[float, float] | None
+    outside: tuple[str, ...] = ()
     last_step: float | None
     differences: tuple[Difference, ...]
     band: Band | None
 
     def __getitem__(self, quantity: str) -> Difference:
         """The difference in a quantity; KeyError for one that is not compared."""
-        if (difference := self.find(quantity)) is None:
+        if (difference := self.first_of(quantity)) is None:
             raise KeyError(quantity)
         return difference
-
-    def find(self, quantity: str) -> Difference | None:
-        """The difference in a quantity, where the comparison has it."""
-        return self.first_of(quantity)
 
     def first_of(self, *quantities: str) -> Difference | None:
         """The difference in the first of some quantities that the comparison has."""

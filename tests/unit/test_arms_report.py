@@ -103,7 +103,7 @@ def test_five_quantities_are_printed_and_all_others_are_in_the_frame():
         assert words not in page
     frame = result.to_frame()
     assert {"shift", "entropy_loss", "last_reward"} < set(frame["quantity"])
-    assert {"between", "within", "p_welch", "smallest", "seeds_needed"} < set(frame.columns)
+    assert {"between", "p_welch", "smallest", "seeds_needed"} < set(frame.columns)
 
 
 def test_a_frame_is_the_table():

@@ -16,7 +16,7 @@ TABLE = (
     *b.columns("reward", "arm", "baseline", "seeds", "seeds_baseline", "equal", "common_low", "common_high"),
     *b.columns("last_step", "quantity", "unit", "headline"),
     b.Column("difference", estimate=True),
-    *b.columns("p_value", "p_adjusted", "p_welch", "between", "within", "margin"),
+    *b.columns("p_value", "p_adjusted", "p_welch", "between", "margin"),
     *b.columns("inner_low", "inner_high", "decision", "smallest", "seeds_needed", "level", "method", "note"),
 )
 """A row per comparison and quantity. ``equal`` is the column at equal values of which rewards are compared;
@@ -45,7 +45,7 @@ def shown(result: ArmComparison, pair: Pair) -> Iterator[Difference]:
     """
     for names in (AT_END, (result.along.quantity,), ("failure_rate",), ("last_entropy",), ("ceiling",)):
         row = pair.first_of(*names)
-        if row is not None and (row.quantity != "failure_rate" or pair.find("living_reward")):
+        if row is not None and (row.quantity != "failure_rate" or pair.first_of("living_reward")):
             yield row
 
 

@@ -214,7 +214,7 @@ def _further(result: ArmComparison, reward: str) -> Iterator[str]:
             by = value_and_interval(size(largest))
             yield f"{reward}{at} {decision.value}: {result.name_of(pair)}, by up to {by} (simultaneous band)"
     for pair in result.pairs:
-        row = pair.find("failure_rate")
+        row = pair.first_of("failure_rate")
         if row is not None and row.decision is not Decision.undecided:
             often = "more" if row.decision is Decision.above else "less"
             yield f"{reward}fails {often} often: {result.name_of(pair)} ({_why(row)})"
@@ -245,7 +245,8 @@ def _why(row: Difference) -> str:
         return f"{format_percent(row.inner.level)} interval {format_estimate(row.inner).interval}"
     if row.decision is not Decision.undecided:
         return f"{p}; Welch's test {tables.p_text(row.p_welch)}" if row.welch_disagrees else p
-    text = f"{p}; {format_number(row.smallest, 2)} would be found"
+    found = "no possible difference" if row.smallest is None else format_number(row.smallest, 2)
+    text = f"{p}; {found} would be found"
     if (row.seeds_needed or 0) > min(row.seeds):
         text += f", {tables.within(row.margin).removeprefix('within ')} with {row.seeds_needed} seeds per arm"
     return text
@@ -258,12 +259,29 @@ def _about_arms(result: ArmComparison) -> Iterator[b.Note]:
     runs = [run for arm in result.arms for run in arm.runs]
     yield from _named("failed", {run.run: run.failed for run in runs})
     yield from _named("left out", {run.run: run.left_out for run in runs})
-    for note in _named(f"not at equal {result.along.column}", {run.run: run.without_along for run in runs}):
-        names = [run.run for run in runs if run.without_along is not None]
-        yield replace(note, brief=f"{counted(len(names), 'run')}: {', '.join(names)}")
-    compared = [pair.last_step for pair in result.pairs if pair.last_step is not None]
-    longer = [arm for arm in result.arms if compared and (arm.last_step or 0.0) > max(compared)]
-    yield from (b.Note("goes on", f"{arm.arm}, to step {format_step(arm.last_step)}") for arm in longer)
+    reasons = {run.run: run.without_along for run in runs if run.without_along is not None}
+    for pair in result.pairs:
+        reasons |= dict.fromkeys(pair.outside, f"outside the {result.along.column} of the others")
+    for note in _named(f"not at equal {result.along.column}", reasons):
+        yield replace(note, brief=f"{counted(len(reasons), 'run')}: {', '.join(reasons)}")
+    yield from _longer(result)
+
+
+def _longer(result: ArmComparison) -> Iterator[b.Note]:
+    """The arms that go on after a step at which they are compared, and with which arms."""
+    for arm in result.arms:
+        others: dict[float, list[str]] = {}
+        for pair in result.pairs:
+            step = pair.last_step
+            if arm.arm in (pair.arm, pair.baseline) and step is not None and (arm.last_step or 0.0) > step:
+                others.setdefault(step, []).append(pair.baseline if arm.arm == pair.arm else pair.arm)
+        if others:
+            compared = ", ".join(
+                f"{', '.join(names)} at step {format_step(at)}" for at, names in others.items()
+            )
+            yield b.Note(
+                "goes on", f"{arm.arm}, to step {format_step(arm.last_step)}; compared with {compared}"
+            )
 
 
 def _named(label: str, reasons: Mapping[str, str | None]) -> Iterator[b.Note]:
