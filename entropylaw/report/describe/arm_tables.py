@@ -30,8 +30,6 @@ def word_of(row: Difference) -> str:
 
 def decided(row: Difference) -> str:
     """The word, with the margin, or with Welch's p-value where that would not decide."""
-    if not row.headline and row.p_adjusted is None:
-        return MISSING
     word = word_of(row)
     if word == Decision.same:
         return f"{word} {within(row.margin)}"
@@ -143,7 +141,9 @@ def differences(results: Sequence[ArmComparison]) -> b.Table:
             for row in shown(result, pair):
                 # A note is below the table.
                 gap = replace(row.estimate, note=None)
-                of_row = (words_of(result, row), gap, p_text(row.p_adjusted), decided(row))
+                is_tested = row.headline or row.quantity == "failure_rate"
+                word = decided(row) if is_tested else MISSING
+                of_row = (words_of(result, row), gap, p_text(row.p_adjusted), word)
                 rows.append(of_pair + of_row)
             for at, largest, decision in outside_band(result, pair):
                 rows.append((*of_pair, f"largest {at}", largest, "band", decision.value))
