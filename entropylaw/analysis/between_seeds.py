@@ -117,13 +117,15 @@ class Contrast:
 
     def reach(self, level: float) -> float:
         """Half of the width of its interval."""
-        low, high = 0.0, float(self.error.max()) * float(-ndtri(0.25 * (1.0 - level)))
-        while self.beyond(high) > 0.5 * (1.0 - level):
-            high *= 2.0
-        for _ in range(48):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.beyond(middle) > 0.5 * (1.0 - level) else (low, middle)
-        return 0.5 * (low + high)
+        error = self.error[self.error > 0]
+        weight = self.weight[self.error > 0]
+        reach, step = 0.0, float(error.max(initial=0.0))
+        # The probability is convex in the distance: Newton's method comes from below.
+        while step > 1e-13 * reach:
+            density = float(weight @ (np.exp(-0.5 * (reach / error) ** 2) / error)) / np.sqrt(2.0 * np.pi)
+            step = (float(weight @ ndtr(-reach / error)) - 0.5 * (1.0 - level)) / density
+            reach += step
+        return reach
 
     def smallest(self, level: float, most: float) -> float | None:
         """The difference that is found at a level with :data:`POWER`; None where it is above the ``most``."""
