@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
+from scipy.stats import alexandergovern, f_oneway
 
-from entropylaw.analysis.arms import compare_arms
-from entropylaw.analysis.between_seeds import contrast, holm, squares
+from entropylaw.analysis.arms import compare_rewards
+from entropylaw.analysis.between_seeds import contrast, equal_means, holm, squares
 from entropylaw.analysis.differences import FEWEST_SEEDS
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import smoothed_entropy
@@ -93,6 +94,18 @@ def of_numbers(cell: Numbers, rng: np.random.Generator) -> dict[str, float]:
     if first:
         found |= {"found": float(ours[first].any()), "found, pooled": float(theirs[first].any())}
     return found
+
+
+def of_all_arms(cell: Numbers, rng: np.random.Generator) -> dict[str, float]:
+    """Whether all arms at once are found to differ: by the package's test and by two others."""
+    (value, _), arm = drawn(cell, rng)
+    groups = [value[arm == number] for number in range(cell.arms)]
+    p_values = {
+        "ours": equal_means(*groups),
+        "welch": f_oneway(*groups, equal_var=False).pvalue,
+        "alexander-govern": alexandergovern(*groups).pvalue,
+    }
+    return {name: float(p < 1.0 - LEVEL) for name, p in p_values.items()}
 
 
 SHIFTS = {2: 6.5, 3: 3.6, 4: 2.9, 6: 2.2}
@@ -188,7 +201,7 @@ def of_curves(cell: Curves, rng: np.random.Generator) -> dict[str, float]:
     }
     along = Along() if cell.along == "entropy" else Along(column=cell.along, unit="")
     outside, covered, width = [], [], []
-    for pair in compare_arms(arms, baseline="a", along=along, margin=0.01).pairs:
+    for pair in compare_rewards({"": arms}, baseline="a", along=along, margin=0.01)[0].pairs:
         equal = pair[along.quantity].estimate
         if pair.band is None or equal.low is None or equal.high is None:
             return {"refused": 1.0}
@@ -242,11 +255,13 @@ CURVES_ASIDE = {
 # -- tables
 
 
-def mean_of(work: tuple[Any, int, int]) -> dict[str, float]:
+Draw = Callable[[Any, np.random.Generator], dict[str, float]]
+
+
+def mean_of(work: tuple[Draw, Any, int, int]) -> dict[str, float]:
     """Means over the draws of a cell, whose random numbers follow from its place."""
-    cell, runs, place = work
+    draw, cell, runs, place = work
     rng = np.random.default_rng([11, place])
-    draw = of_numbers if isinstance(cell, Numbers) else of_curves
     found: dict[str, list[float]] = {}
     for _ in range(runs):
         for name, value in draw(cell, rng).items():
@@ -254,7 +269,7 @@ def mean_of(work: tuple[Any, int, int]) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-Mapped = Callable[[list[tuple[Any, int, int]]], list[dict[str, float]]]
+Mapped = Callable[[list[tuple[Draw, Any, int, int]]], list[dict[str, float]]]
 
 
 def numbers_table(
@@ -266,8 +281,8 @@ def numbers_table(
         "| pooled t-test |"
     )
     yield "| --- |" + " ---: |" * 8
-    work = [(cell, runs, 0) for cells in rows.values() for cell in cells.values()]
-    found = iter(mapped([(cell, runs, first + i) for i, (cell, runs, _) in enumerate(work)]))
+    drawn_cells = [cell for cells in rows.values() for cell in cells.values()]
+    found = iter(mapped([(of_numbers, cell, runs, first + i) for i, cell in enumerate(drawn_cells)]))
     for name, cells in rows.items():
         known = {kind: next(found) for kind in cells}
         shares = [known[kind]["any"] for kind in ("equal", "other", "baseline", "deaths")]
@@ -276,11 +291,28 @@ def numbers_table(
         yield f"| {name} | " + " | ".join(f"{100 * share:.1f}" for share in shares) + " |"
 
 
+def all_arms_table(runs: int, first: int, mapped: Mapped) -> Iterator[str]:
+    """How often all arms at once are found to differ where they do not, per cent, by three tests."""
+    kinds = ("equal", "other", "baseline")
+    tests = ("ours", "welch", "alexander-govern")
+    yield (
+        "| arms × seeds | equal | Welch | Alexander–Govern | one arm 3 × | Welch | Alexander–Govern "
+        "| baseline 3 × | Welch | Alexander–Govern |"
+    )
+    yield "| --- |" + " ---: |" * 9
+    rows = {name: cells for name, cells in numbers().items() if cells["equal"].arms > 2}
+    work = [(of_all_arms, cells[kind], runs) for cells in rows.values() for kind in kinds]
+    found = iter(mapped([(*one, first + i) for i, one in enumerate(work)]))
+    for name in rows:
+        shares = [known[test] for known in (next(found) for _ in kinds) for test in tests]
+        yield f"| {name} | " + " | ".join(f"{100 * share:.1f}" for share in shares) + " |"
+
+
 def curves_table(cells: dict[str, Curves], runs: int, first: int, mapped: Mapped) -> Iterator[str]:
     """How often the band leaves out the truth, the interval at equal entropy holds it, and it is refused."""
     yield "| truth | a band leaves it out | interval covers | width of the band | refused |"
     yield "| --- |" + " ---: |" * 4
-    found = mapped([(cell, runs, first + i) for i, cell in enumerate(cells.values())])
+    found = mapped([(of_curves, cell, runs, first + i) for i, cell in enumerate(cells.values())])
     for name, known in zip(cells, found, strict=True):
         shares = [f"{100 * known[key]:.1f}" if key in known else "—" for key in ("band", "covered")]
         shares.append(f"{known['width']:.3f}" if "width" in known else "—")
@@ -293,9 +325,11 @@ def tables(runs: int, mapped: Mapped) -> Iterator[str]:
         f"Shares of {runs} draws per cell, in per cent. *Equal* to *deaths*: any decision in the family of "
         "two correlated numbers over all arms where nothing differs, with equal spreads, with another spread "
         "of one arm or of the baseline, and where a quarter of the seeds died. *Power*: one shifted arm is "
-        "found, and by the pooled t-test with the same adjustment."
+        "found, and by the pooled t-test with the same adjustment. All arms at once have five times as many "
+        "draws."
     )
     parts: tuple[tuple[str, Iterator[str]], ...] = (
+        ("All arms at once where nothing differs", all_arms_table(5 * runs, 2000, mapped)),
         ("Numbers per seed", numbers_table(numbers(), runs, 0, mapped)),
         ("Set aside: Student's t of 4 degrees of freedom", numbers_table(numbers(4.0), runs, 500, mapped)),
         ("Curves of arms of three seeds, two where not said", curves_table(CURVES, runs, 1000, mapped)),

@@ -220,7 +220,7 @@ def arms(found: Edition, names: Sequence[str]) -> str:
 
 def final(pair: Pair) -> Difference:
     """The final reward that is decided: where some runs failed, of the others, unless all did."""
-    living = pair.find("living_reward")
+    living = pair.first_of("living_reward")
     return pair["last_reward"] if living is None or living.estimate.value is None else living
 
 
@@ -315,15 +315,12 @@ def orders(found: Edition) -> str:
 
 
 def spreads(found: Edition) -> str:
-    """The spread between seeds beside the error that single runs state, as compare has them."""
+    """The spread between seeds, as compare has it."""
     if found.plain is None:
         return not_made(found, (*ALGORITHMS, *INTERVENTIONS))
     pair = max(found.plain.pairs, key=lambda pair: min(pair[AT_EQUAL_ENTROPY].seeds))
     numbers = {"accuracy at equal entropy": pair[AT_EQUAL_ENTROPY], "final accuracy": pair["last_reward"]}
-    parts = [
-        f"{words} {format_number(number.between, 2)} (a run's own error: {format_number(number.within, 2)})"
-        for words, number in numbers.items()
-    ]
+    parts = [f"{words} {format_number(number.between, 2)}" for words, number in numbers.items()]
     return f"Standard deviation between seeds: {listed(parts)}."
 
 

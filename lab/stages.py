@@ -75,11 +75,11 @@ def _change(run: StagedRun, number: int, domain: str) -> float | None:
     inside = run.within(number, domain)
     if not inside.step.size:
         return None
-    end = last_level(inside.step, inside.reward)[0]
+    end = last_level(inside.step, inside.reward)
     if run.before_update and number:
         before = run.within(number - 1, domain)
-        return end - last_level(before.step, before.reward)[0]
-    return end - last_level(-inside.step[::-1], inside.reward[::-1])[0]
+        return end - last_level(before.step, before.reward)
+    return end - last_level(-inside.step[::-1], inside.reward[::-1])
 
 
 def over_seeds(arms: Mapping[str, FloatArray], level: float = 0.95) -> dict[str, Estimate]:
@@ -143,7 +143,7 @@ def transfers(arms: Mapping[str, Sequence[Mapping[str, StagedRun]]]) -> list[Tra
         for number in range(len(runs[0].stages)):
             for domain in runs[0].rewards:
                 inside = [run.within(number, domain) for run in runs]
-                levels = [last_level(one.step, one.reward)[0] for one in inside]
+                levels = [last_level(one.step, one.reward) for one in inside]
                 ends.setdefault((number, domain), {})[arm] = np.array(levels)
         sides = [[run.transfer(later=later) for run in runs] for later in (True, False)]
         if all(end is not None for side in sides for end in side):

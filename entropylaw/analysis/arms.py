@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from itertools import chain, combinations, islice, starmap
-from typing import Any
 
 import numpy as np
 
@@ -15,12 +15,15 @@ from entropylaw.arguments import checked_level
 from entropylaw.engine.levels import blocks_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
-from entropylaw.results.arms import Along, ArmComparison, Decision, Difference, Pair, RunSeries
+from entropylaw.results.arms import Along, ArmComparison, Decision, Pair, RunSeries
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 
 BASELINES = ("vanilla", "base", "baseline", "grpo", "control")
 """Names of a baseline, most telling first."""
+
+PART_OF_NAME = re.compile(r"[^\W_]+")
+"""A part of a name, such as ``vanilla`` in ``vanilla_rho1.0``."""
 
 WITH_ENTROPY = Along()
 """Rewards are compared at equal entropy."""
@@ -31,41 +34,23 @@ Arms = Mapping[str, Sequence[Fit | RunSeries]]
 not be read or fitted a series without evaluations."""
 
 
-def compare_arms(arms: Arms, **options: Any) -> ArmComparison:
-    """Compare arms of runs in one reward; ``options`` and errors as of :func:`compare_rewards`."""
-    return compare_rewards({"": arms}, **options)[0]
-
-
 @one_thread
-def compare_rewards(rewards: Mapping[str, Arms], level: float = 0.95, **options: Any) -> list[ArmComparison]:
-    """Compare arms of runs in every reward, by its label, the seed as the unit.
-
-    All rewards are one family. ``options`` and errors as of :func:`undecided`.
-    """
-    checked_level(level)
-    options |= {"level": level, "rewards": len(rewards)}
-    results = [replace(undecided(arms, **options), reward=label) for label, arms in rewards.items()]
-    pairs = iter(decided([pair for result in results for pair in result.pairs], level))
-    return [replace(result, pairs=tuple(islice(pairs, len(result.pairs)))) for result in results]
-
-
-def undecided(
-    arms: Arms,
+def compare_rewards(
+    rewards: Mapping[str, Arms],
     *,
-    rewards: int = 1,
     baseline: str | None = None,
     level: float = 0.95,
     margin: float | None = None,
     along: Along = WITH_ENTROPY,
     paired: str = "",
     pairs: Sequence[tuple[str, str]] | None = None,
-) -> ArmComparison:
-    """The differences of arms in one of several ``rewards``, before anything is decided.
+) -> list[ArmComparison]:
+    """Compare arms of runs in every reward, by its label, the seed as the unit; all rewards are one family.
 
     Parameters
     ----------
-    arms, rewards
-        The arms; and the number of rewards that are compared together.
+    rewards
+        Label of a reward, empty of a single one → the arms.
     baseline
         The arm that all others are compared with, by default the one of :func:`baseline_of`; ``"all"``
         compares all pairs.
@@ -83,19 +68,62 @@ def undecided(
     Raises
     ------
     UsageError
-        ``too-few-arms``, ``nothing-paired``.
+        ``bad-level``, ``too-few-arms``, ``nothing-paired``.
     """
-    names = list(arms)
-    if len(names) < 2:
-        raise UsageError(
-            "too-few-arms",
-            f"{len(names)} arm, expected at least 2",
-            "give two: entropylaw compare a=LOGS b=LOGS",
+    checked_level(level)
+    results: list[ArmComparison] = []
+    for label, arms in rewards.items():
+        if len(arms) < 2:
+            raise UsageError(
+                "too-few-arms",
+                f"{len(arms)} arm, expected at least 2",
+                "give two: entropylaw compare a=LOGS b=LOGS",
+            )
+        chosen: str | None = None
+        how = ""
+        compared = pairs
+        if compared is None:
+            compared, chosen, how = _pairs_with(baseline, arms)
+        design = _design(
+            arms,
+            pairs=compared,
+            comparisons=len(rewards) * len(compared),
+            level=level,
+            margin=margin,
+            along=along,
+            paired=paired,
         )
-    chosen: str | None = None
-    how = ""
-    if pairs is None:
-        pairs, chosen, how = _pairs_with(baseline, arms)
+        results.append(
+            ArmComparison(
+                arms=tuple(map(design.arm, range(len(arms)))),
+                baseline=chosen,
+                chosen=how,
+                pairs=tuple(starmap(design.pair, design.pairs)),
+                p_arms=design.p_arms(),
+                level=level,
+                margin=design.margin,
+                along=along,
+                paired=paired,
+                reward=label,
+                findings=tuple(design.findings()),
+            )
+        )
+    family = iter(decided([pair for result in results for pair in result.pairs], level))
+    return [replace(result, pairs=tuple(islice(family, len(result.pairs)))) for result in results]
+
+
+def _design(
+    arms: Arms,
+    *,
+    pairs: Sequence[tuple[str, str]],
+    comparisons: int,
+    level: float,
+    margin: float | None,
+    along: Along,
+    paired: str,
+) -> Comparison:
+    """The runs of some arms in one reward, and how they are compared; raises as :func:`compare_rewards`."""
+    names = list(arms)
     seeds, refused = seeds_of(arms)
     if margin is None:
         margin = max((_usual_margin(seed.series) for seed in seeds), default=0.01)
@@ -108,7 +136,7 @@ def undecided(
         margin=margin,
         along=along,
         paired=paired,
-        comparisons=rewards * len(pairs),
+        comparisons=comparisons,
     )
     if paired and not any(starmap(design.units, design.pairs)):
         raise UsageError(
@@ -116,17 +144,7 @@ def undecided(
             f"no {paired} is in two arms",
             "leave out --pair seed, or name runs by their seeds",
         )
-    return ArmComparison(
-        arms=tuple(map(design.arm, range(len(names)))),
-        baseline=chosen,
-        chosen=how,
-        pairs=tuple(starmap(design.pair, design.pairs)),
-        level=level,
-        margin=margin,
-        along=along,
-        paired=paired,
-        findings=tuple(design.findings()),
-    )
+    return design
 
 
 def _pairs_with(baseline: str | None, arms: Arms) -> tuple[Sequence[tuple[str, str]], str | None, str]:
@@ -157,6 +175,11 @@ def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:
         matching = [arm for arm in seeds if arm.casefold() == name]
         if matching:
             return matching[0], "by its name"
+    for name in BASELINES:
+        matching = [arm for arm in seeds if name in PART_OF_NAME.findall(arm.casefold())]
+        # A word that several arms have, such as the algorithm of all, distinguishes none.
+        if len(matching) == 1:
+            return matching[0], f"which has {name} in its name"
     most = max(seeds.values())
     first = next(arm for arm, count in seeds.items() if count == most)
     alone = sum(count == most for count in seeds.values()) == 1
@@ -169,20 +192,15 @@ def decided(pairs: Sequence[Pair], level: float) -> list[Pair]:
     headline = [i for i, row in enumerate(rows) if row.headline and row.p_value is not None]
     failures = [i for i, row in enumerate(rows) if row.quantity == "failure_rate"]
     for family in (headline, failures):
-        for i, row in zip(family, adjusted([rows[i] for i in family], level), strict=True):
-            rows[i] = row
+        by_seeds = holm([rows[i].p_value or 0.0 for i in family])
+        # The exact test of failures has none of Welch's beside it.
+        by_welch = holm([1.0 if (p := rows[i].p_welch) is None else p for i in family])
+        for i, p, p_welch in zip(family, by_seeds, by_welch, strict=True):
+            row = rows[i]
+            value, decision = row.estimate.value, row.decision
+            if p < 1.0 - level and value:
+                decision = Decision.above if value > 0 else Decision.below
+            beside = None if row.p_welch is None else p_welch
+            rows[i] = replace(row, p_adjusted=p, p_welch=beside, decision=decision)
     remaining = iter(rows)
     return [replace(pair, differences=tuple(islice(remaining, len(pair.differences)))) for pair in pairs]
-
-
-def adjusted(family: Sequence[Difference], level: float) -> Iterator[Difference]:
-    """The differences of one family with Holm's p-values, and with what they decide."""
-    by_seeds = holm([row.p_value or 0.0 for row in family])
-    by_welch = holm([1.0 if row.p_welch is None else row.p_welch for row in family])
-    for row, p, p_welch in zip(family, by_seeds, by_welch, strict=True):
-        value, decision = row.estimate.value, row.decision
-        if p < 1.0 - level and value:
-            decision = Decision.above if value > 0 else Decision.below
-        # The exact test of failures has none of Welch's beside it.
-        beside = None if row.p_welch is None else p_welch
-        yield replace(row, p_adjusted=p, p_welch=beside, decision=decision)

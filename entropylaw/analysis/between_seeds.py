@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import betaincinv, chdtri, nctdtr, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import betaincinv, chdtri, fdtrc, nctdtr, ndtr, ndtri, stdtr, stdtrit
 
 from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.engine.reads import NORMAL, Cells
@@ -117,17 +117,20 @@ class Contrast:
 
     def reach(self, level: float) -> float:
         """Half of the width of its interval."""
-        low, high = 0.0, float(self.error.max()) * float(-ndtri(0.25 * (1.0 - level)))
-        while self.beyond(high) > 0.5 * (1.0 - level):
-            high *= 2.0
-        for _ in range(48):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.beyond(middle) > 0.5 * (1.0 - level) else (low, middle)
-        return 0.5 * (low + high)
+        error = self.error[self.error > 0]
+        weight = self.weight[self.error > 0]
+        reach, step = 0.0, float(error.max(initial=0.0))
+        # The probability is convex in the distance: Newton's method comes from below.
+        while step > 1e-13 * reach:
+            density = float(weight @ (np.exp(-0.5 * (reach / error) ** 2) / error)) / np.sqrt(2.0 * np.pi)
+            step = (float(weight @ ndtr(-reach / error)) - 0.5 * (1.0 - level)) / density
+            reach += step
+        return reach
 
-    def smallest(self, level: float) -> float:
-        """The difference that is found at a level with :data:`POWER`."""
-        return self.reach(level) + float(ndtri(POWER)) * self.std_error
+    def smallest(self, level: float, most: float) -> float | None:
+        """The difference that is found at a level with :data:`POWER`; None where it is above the ``most``."""
+        smallest = self.reach(level) + float(ndtri(POWER)) * self.std_error
+        return smallest if smallest <= most else None
 
 
 def means(value: FloatArray, arm: IntArray) -> FloatArray:
@@ -170,6 +173,27 @@ def welch(*groups: FloatArray) -> float:
         return float(gap == 0)
     df = variances.sum() ** 2 / (variances**2 / [group.size - 1 for group in groups]).sum()
     return float(2.0 * stdtr(df, -abs(gap) / np.sqrt(variances.sum())))
+
+
+def equal_means(*groups: FloatArray) -> float:
+    """p-value of equal means of all groups, each of two values or more, of whatever spreads.
+
+    F = Σ n_i·(m_i − m)² / Σ (1 − n_i/n)·s_i² (Brown & Forsythe 1974, doi:10.1080/00401706.1974.10489158) with
+    Mehrotra's degrees of freedom (1997, doi:10.1080/03610919708813431). Welch's analysis of variance finds a
+    difference between twelve like arms of two seeds six times too often.
+    """
+    size = np.array([group.size for group in groups])
+    variance = np.array([group.var(ddof=1) for group in groups])
+    share = size / size.sum()
+    part = (1.0 - share) * variance
+    within = float(part.sum())
+    mean = np.array([group.mean() for group in groups])
+    between = float(size @ (mean - share @ mean) ** 2)
+    if within == 0:
+        return float(between == 0)
+    df_between = within**2 / float(variance**2 @ (1.0 - 2.0 * share) + (share @ variance) ** 2)
+    df_within = within**2 / float((part**2 / (size - 1.0)).sum())
+    return float(fdtrc(df_between, df_within, between / within))
 
 
 def band_reach(deviations: FloatArray, df: float, spread: Contrast, level: float) -> float:

@@ -17,6 +17,7 @@ from entropylaw.analysis.between_seeds import (
     Contrast,
     band_reach,
     contrast,
+    equal_means,
     means,
     neighbours,
     seeds_needed,
@@ -32,6 +33,7 @@ from entropylaw.analysis.seeds import (
     last_common_step,
     living,
     no_common_range,
+    overlapping,
     with_curve,
 )
 from entropylaw.arrays import FloatArray, IntArray
@@ -47,6 +49,16 @@ FEWEST_SEEDS = 2
 
 LIKE_PATHS = 0.8
 """Runs that have this share of their entropies in common walked one path."""
+
+LONG = 12
+"""Fewest evaluations by which a run's rewards are called smoothed or not."""
+
+SMOOTHER, MORE_PERSISTENT = 4.0, 0.4
+"""Rewards whose changes are so many times smaller, and whose lag-1 autocorrelation is higher by so much, are
+called smoothed."""
+
+LEVELS = ("last_reward", "living_reward", "reward_at_entropy", "reward_at_equal", "ceiling")
+"""Quantities that are levels of the reward: their differences are at most the largest reward."""
 
 METHOD = "seeds as the unit, the arms' spreads integrated out"
 
@@ -69,6 +81,12 @@ class Comparison:
     along: Along
     paired: str
     comparisons: int
+
+    @property
+    def most(self) -> float:
+        """The largest difference of two rewards that is possible; infinite where that is not known."""
+        known = [seed.series.max_reward or np.inf for seed in self.seeds if seed.series.reward.min() >= 0]
+        return max(known) if len(known) == len(self.seeds) else np.inf
 
     def of(self, *arms: int) -> list[Seed]:
         """The runs of some arms."""
@@ -134,13 +152,12 @@ class Comparison:
         numbers: Mapping[Seed, float],
         a: int,
         b: int,
-        variance: Mapping[Seed, float] | None = None,
         margin: float | None = None,
         *,
         headline: bool = False,
         bias: float = 0.0,
     ) -> Difference:
-        """The difference of two arms in a quantity, from the numbers of all seeds and their own variances.
+        """The difference of two arms in a quantity, from the numbers of all seeds.
 
         ``bias`` is what the difference may be off by whatever the number of seeds.
         """
@@ -160,34 +177,32 @@ class Comparison:
             middle = means(value, group)[compared]
             apart = float(middle[0] - middle[1:].sum())
             return self.unknown(quantity, self.alone(a, b, seeds), seeds, value=apart, headline=headline)
-        unit, within = QUANTITIES[quantity][1], 0.0
-        if variance:
-            within = float(np.mean([variance[seed] for seed in numbers]))
         gap = contrast(value, group, compared)
         sd = gap.std_error / float(np.sqrt((1.0 / counts).sum()))
         gap = replace(gap, error=np.hypot(gap.error, bias))
+        most = self.most if quantity in LEVELS else np.inf
+        adjusted = 1.0 - (1.0 - self.level) / (2 * self.comparisons)
         inner, decision, needed = None, Decision.undecided, None
         if margin:
             # Two one-sided tests of being less than the margin.
             narrow = 1.0 - 2.0 * (1.0 - self.level) / self.comparisons
-            inner = estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)")
+            inner = estimate(gap, narrow, "two one-sided tests (Schuirmann 1987)", most)
             needed = seeds_needed(sd, margin, self.level)
             if abs(gap.value) + gap.reach(narrow) < margin:
                 decision = Decision.same
         return Difference(
             quantity=quantity,
-            unit=unit,
-            estimate=estimate(gap, self.level, METHOD),
+            unit=QUANTITIES[quantity][1],
+            estimate=estimate(gap, self.level, METHOD, most),
             seeds=seeds,
             headline=headline,
             p_value=gap.p_value,
             p_welch=welch(*(value[group == number] for number in compared)),
-            between=float(np.sqrt(max(sd**2 - within, 0.0))),
-            within=float(np.sqrt(within)),
+            between=sd,
             margin=margin,
             inner=inner,
             decision=decision,
-            smallest=gap.smallest(1.0 - (1.0 - self.level) / (2 * self.comparisons)) if headline else None,
+            smallest=gap.smallest(adjusted, most) if headline else None,
             seeds_needed=needed,
         )
 
@@ -294,12 +309,44 @@ class Comparison:
         # Where all runs begin with one reward, seeds need not share their data.
         if pairs_up and not self.paired and len(set(first.values())) > 1:
             limits.append(note("seeds-share-data"))
-        return limits
+        return limits + self.unlike_smoothing()
+
+    def unlike_smoothing(self) -> list[Finding]:
+        """A caution where rewards of some arms look smoothed beside those of the arm that changes most."""
+        changes = {}
+        for number, name in enumerate(self.names):
+            of_arm = [seed.changes() for seed in living(self.of(number)) if seed.series.step.size >= LONG]
+            if of_arm:
+                changes[name] = np.median(of_arm, axis=0)
+        raw = max(changes, key=lambda name: float(changes[name][0]), default="")
+        smooth = [
+            name
+            for name, (size, persistence) in changes.items()
+            if changes[raw][0] > SMOOTHER * size > 0 and persistence - changes[raw][1] > MORE_PERSISTENT
+        ]
+        if not smooth:
+            return []
+        times = float(changes[raw][0] / min(changes[name][0] for name in smooth))
+        return [caution("smoothed-unlike", smooth=tuple(smooth), raw=raw, times=times)]
+
+    def p_arms(self) -> float | None:
+        """The p-value of equal mean rewards of all arms at the last step that their runs have in common.
+
+        None of fewer than three arms with two living runs, and of pairs of runs.
+        """
+        last = last_common_step(self.seeds)
+        if self.paired or last is None:
+            return None
+        arms = [living(self.of(number)) for number in range(len(self.names))]
+        rewards = [
+            np.array([seed.reward_at(last) for seed in arm]) for arm in arms if len(arm) >= FEWEST_SEEDS
+        ]
+        return equal_means(*rewards) if len(rewards) > 2 else None
 
     def pair(self, a: int, b: int) -> Pair:
         """One arm against another."""
         both = self.of(a, b)
-        common = common_range(both)
+        common, outside = overlapping(both)
         last = None if self.paired == "run" else last_common_step(both)
         differences = self._at_last_step(np.inf if last is None else last, a, b) if both else []
         band = None
@@ -318,6 +365,7 @@ class Comparison:
             arm=self.names[a],
             baseline=self.names[b],
             common=common,
+            outside=tuple(seed.series.run for seed in outside),
             last_step=last,
             differences=tuple(named[name] for name in QUANTITIES if name in named),
             band=band,
@@ -328,10 +376,9 @@ class Comparison:
         covering = [seed for seed in living(self.seeds) if seed.covers(grid[0], grid[-1])]
         curves = {seed: seed.at(grid) for seed in covering}
         average = {seed: float(curve.mean()) for seed, curve in curves.items()}
-        variance = {seed: seed.variance(grid) for seed in covering}
         bias = abs(float(self.bias(grid, curves, a, b).mean()))
         quantity, margin = self.along.quantity, self.margin
-        rewards = self.difference(quantity, average, a, b, variance, margin, headline=True, bias=bias)
+        rewards = self.difference(quantity, average, a, b, margin, headline=True, bias=bias)
         return rewards, self.band(grid, curves, a, b)
 
     def _at_last_step(self, last: float, a: int, b: int) -> list[Difference]:
@@ -342,11 +389,10 @@ class Comparison:
             if seed.last_step >= last or seed.arm in (a, b) or last == np.inf
         }
         alive = living(list(levels))
-        rewards = {seed: levels[seed][0] for seed in alive}
-        variance = {seed: levels[seed][1] ** 2 for seed in alive}
+        rewards = {seed: levels[seed] for seed in alive}
         differences = self._with_failed(levels, a, b)
         name = "living_reward" if differences else "last_reward"
-        differences.append(self.difference(name, rewards, a, b, variance, self.margin, headline=True))
+        differences.append(self.difference(name, rewards, a, b, self.margin, headline=True))
         if self.along.column == "entropy":
             with_entropy = with_curve(alive)
             entropies = {seed: seed.along_at(last) for seed in with_entropy}
@@ -355,12 +401,12 @@ class Comparison:
             differences.append(self.difference("entropy_loss", losses, a, b))
         return differences + self._parts_of_gain(rewards, last, a, b)
 
-    def _with_failed(self, levels: Mapping[Seed, tuple[float, float]], a: int, b: int) -> list[Difference]:
+    def _with_failed(self, levels: Mapping[Seed, float], a: int, b: int) -> list[Difference]:
         """Where a run of two arms is not living, the difference of all mean levels, without an interval."""
         both = self.of(a, b)
         if len(living(both)) == len(both) and not (self.refused[a] or self.refused[b]):
             return []
-        first, second = ([levels[seed][0] for seed in self.of(arm)] for arm in (a, b))
+        first, second = ([levels[seed] for seed in self.of(arm)] for arm in (a, b))
         gap = float(np.mean(first) - np.mean(second)) if first and second else None
         reason = "runs failed, ended early or have no evaluations: the others are compared"
         return [self.unknown("last_reward", reason, (len(first), len(second)), value=gap)]
@@ -389,8 +435,7 @@ class Comparison:
         for name in ("ceiling", "a", "b"):
             read = {seed: seed.series.coefficients[name] for seed in fitted}
             value = {seed: float(number) for seed, number in read.items() if number.value is not None}
-            variance = {seed: float(read[seed].std_error or 0.0) ** 2 for seed in value}
-            difference = self.difference(name, value, a, b, variance)
+            difference = self.difference(name, value, a, b)
             if reason:
                 gap = difference.estimate.value
                 difference = self.unknown(name, reason, difference.seeds, value=gap)
@@ -407,13 +452,13 @@ class Comparison:
         return f"the law fails in {fails} of these runs, and they have other entropies"
 
 
-def estimate(gap: Contrast, level: float, method: str) -> Estimate:
-    """A difference with its interval."""
+def estimate(gap: Contrast, level: float, method: str, most: float) -> Estimate:
+    """A difference with its interval, as far as it is possible: ``most`` is the largest difference."""
     reach = gap.reach(level)
     return Estimate(
         value=gap.value,
-        low=gap.value - reach,
-        high=gap.value + reach,
+        low=max(gap.value - reach, -most),
+        high=min(gap.value + reach, most),
         level=level,
         method=method,
         std_error=gap.std_error,

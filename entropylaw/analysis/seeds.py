@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from entropylaw.analysis.forms import lag1
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import level_now
 from entropylaw.results import Verdict
@@ -19,6 +21,9 @@ POINTS = 121
 
 NEIGHBOURS, FEWEST_NEIGHBOURS = 12, 5
 """A point of a curve is from the nearest twelfth of the evaluations, at least five."""
+
+FEWEST_OVERLAPPING = 2
+"""Fewest runs of an arm over which a range is sought where all runs have hardly any in common."""
 
 LEAST_OVERLAP = 0.05
 """Smallest common range of entropies, as a share of the range that the runs have together."""
@@ -34,10 +39,9 @@ FEWEST_EVALUATIONS, FEWEST_SMOOTHED = 3, 5
 class Seed:
     """A run with its own curve over its range of entropies, or of another column.
 
-    ``along`` (m,) ascends; ``curve`` (m,) are local lines, whose weights of the evaluations are ``smoother``
-    (m, n), and ``coarse`` (m,) those of twice the bandwidth. ``moved`` (m,) is what the error of the entropy
-    is in reward, and ``noise`` the standard deviation of the evaluations about the curve. Those of a run
-    without values of the column are empty. ``failed`` says how it broke, ``short`` that it ended early.
+    ``along`` (m,) ascends; ``curve`` (m,) are local lines, and ``coarse`` (m,) those of twice the bandwidth.
+    ``moved`` (m,) is what the error of the entropy is in reward. Those of a run without values of the column
+    are empty. ``failed`` says how it broke, ``short`` that it ended early.
     """
 
     arm: int
@@ -48,10 +52,8 @@ class Seed:
     curve: FloatArray
     coarse: FloatArray
     moved: FloatArray
-    smoother: FloatArray
-    noise: float
-    levels: dict[int, tuple[float, float]] = field(default_factory=dict)
-    """Smoothed rewards and their errors that are known, by how many evaluations were smoothed."""
+    levels: dict[int, float] = field(default_factory=dict)
+    """Smoothed rewards that are known, by how many evaluations were smoothed."""
 
     @classmethod
     def of(cls, arm: int, series: RunSeries, short: str | None) -> Seed:
@@ -59,7 +61,6 @@ class Seed:
 
         The drift of a run belongs to what it reached at an entropy, and differs between seeds.
         """
-        noise = float(np.median(np.abs(np.diff(series.reward)))) / 0.6745 / np.sqrt(2.0)
         failed = how_broken(series)
         if not series.along.size:
             none = np.empty(0)
@@ -72,12 +73,10 @@ class Seed:
                 curve=none,
                 coarse=none,
                 moved=none,
-                smoother=np.empty((0, series.step.size)),
-                noise=noise,
             )
         along = np.linspace(series.along.min(), series.along.max(), POINTS)
         nearest = max(FEWEST_NEIGHBOURS, -(-series.along.size // NEIGHBOURS))
-        smoother = local_lines(series.along, along, nearest)
+        curve = local_lines(series.along, along, nearest) @ series.reward
         coarse = local_lines(series.along, along, 2 * nearest) @ series.reward
         order = np.argsort(series.along, kind="stable")
         error = np.interp(along, series.along[order], series.error[order])
@@ -89,11 +88,9 @@ class Seed:
             failed=failed,
             short=short,
             along=along,
-            curve=np.minimum(smoother @ series.reward, most),
+            curve=np.minimum(curve, most),
             coarse=np.minimum(coarse, most),
             moved=np.abs(slope) * error,
-            smoother=smoother,
-            noise=noise,
         )
 
     @property
@@ -109,22 +106,17 @@ class Seed:
         """Its curve, or other values of its points, at some entropies; beyond its range those of its ends."""
         return np.interp(along, self.along, self.curve if values is None else values)
 
-    def variance(self, along: FloatArray) -> float:
-        """Variance of the mean of its curve over some entropies that the noise of its evaluations causes."""
-        if np.ptp(self.along) == 0:
-            return float(self.noise**2 / self.series.reward.size)
-        position = np.interp(along, self.along, np.arange(POINTS))
-        below = np.minimum(position.astype(int), POINTS - 2)
-        fraction = (position - below)[:, None]
-        rows = (1.0 - fraction) * self.smoother[below] + fraction * self.smoother[below + 1]
-        return float(self.noise**2 * np.sum(rows.mean(axis=0) ** 2))
-
-    def reward_at(self, step: float) -> tuple[float, float]:
-        """Smoothed reward at a step, or at its last one before that, with its standard error."""
+    def reward_at(self, step: float) -> float:
+        """Smoothed reward at a step, or at its last one before that."""
         until = max(FEWEST_EVALUATIONS, int(np.searchsorted(self.series.step, step, side="right")))
         if until not in self.levels:
             self.levels[until] = last_level(self.series.step[:until], self.series.reward[:until])
         return self.levels[until]
+
+    def changes(self) -> tuple[float, float]:
+        """The median size of the changes between its evaluations, and their lag-1 autocorrelation."""
+        change = np.diff(self.series.reward)
+        return float(np.median(np.abs(change))), lag1(change) or 0.0
 
     def along_at(self, step: float) -> float:
         """Its entropy at a step."""
@@ -137,12 +129,11 @@ class Seed:
         return 100.0 * lost / (last - first) if last > first else 0.0
 
 
-def last_level(step: FloatArray, value: FloatArray) -> tuple[float, float]:
-    """The level at the last of some steps, with its standard error, 0 where that is unknown."""
+def last_level(step: FloatArray, value: FloatArray) -> float:
+    """The level at the last of some steps."""
     if value.size < FEWEST_SMOOTHED or np.ptp(value) == 0:
-        return float(value[-1]), 0.0
-    level = level_now(step, value)
-    return level.mean(), float(np.nan_to_num(level.sd(), posinf=0.0))
+        return float(value[-1])
+    return level_now(step, value).mean()
 
 
 def local_lines(along: FloatArray, at: FloatArray, nearest: int) -> FloatArray:
@@ -240,13 +231,8 @@ def why_short(run: RunSeries, longest: float) -> str | None:
 def as_run(seed: Seed) -> ArmRun:
     """A seed as part of a result, with a quarter of the points of its curve."""
     series = seed.series
-    values: dict[str, float | None] = {
-        # Reward may climb steeply at once, where a level is above it.
-        "reward_first": float(series.reward[0]),
-        "last_reward": seed.reward_at(seed.last_step)[0],
-    }
+    values: dict[str, float | None] = {"last_reward": seed.reward_at(seed.last_step)}
     if series.along.size:
-        values["along_first"] = float(series.along[0])
         values["along_last"] = float(series.along[-1])
     values |= {name: number.value for name, number in series.coefficients.items()}
     every = slice(None, None, 4)
@@ -283,9 +269,43 @@ def common_range(seeds: Sequence[Seed]) -> tuple[float, float] | None:
     """The entropies that all living runs with an entropy have passed; None where there are hardly any."""
     if not (whole := with_curve(seeds)):
         return None
-    low, high = max(seed.along[0] for seed in whole), min(seed.along[-1] for seed in whole)
+    above, below = _bounding(whole)
     least, most = min(seed.along[0] for seed in whole), max(seed.along[-1] for seed in whole)
-    return (float(low), float(high)) if high - low > LEAST_OVERLAP * (most - least) else None
+    low, high = float(above.along[0]), float(below.along[-1])
+    return (low, high) if high - low > LEAST_OVERLAP * (most - least) else None
+
+
+def _bounding(seeds: Sequence[Seed]) -> tuple[Seed, Seed]:
+    """The run that stays highest, and the one that stays lowest: all runs have passed what is between."""
+    return max(seeds, key=lambda seed: seed.along[0]), min(seeds, key=lambda seed: seed.along[-1])
+
+
+def _overlap(seeds: Sequence[Seed]) -> float:
+    """The length of the range that all runs have passed; negative where there is none."""
+    above, below = _bounding(seeds)
+    return float(below.along[-1] - above.along[0])
+
+
+def overlapping(seeds: Sequence[Seed]) -> tuple[tuple[float, float] | None, list[Seed]]:
+    """The entropies that most living runs have passed, and the runs that have not.
+
+    Where all runs have hardly any in common, those that bound the range are left out one by one, as long as
+    more than half of the runs of every arm remain, and two.
+    """
+    everyone = with_curve(seeds)
+    runs = Counter(seed.arm for seed in everyone)
+    left = everyone
+    while left and (common := common_range(left)) is None:
+        remaining = Counter(seed.arm for seed in left)
+        without = [
+            [seed for seed in left if seed is not bound]
+            for bound in _bounding(left)
+            if remaining[bound.arm] > max(FEWEST_OVERLAPPING, runs[bound.arm] // 2 + 1)
+        ]
+        if not without:
+            return None, []
+        left = max(without, key=_overlap)
+    return (common, [seed for seed in everyone if seed not in left]) if left else (None, [])
 
 
 def no_common_range(seeds: Sequence[Seed], names: tuple[str, str], column: str, unit: str) -> str:
@@ -293,8 +313,7 @@ def no_common_range(seeds: Sequence[Seed], names: tuple[str, str], column: str, 
     whole = with_curve(seeds)
     if len({seed.arm for seed in whole}) < 2:
         return f"{' or '.join(names)} has no run with {column} that did not fail or end early"
-    above = max(whole, key=lambda seed: seed.along[0])
-    below = min(whole, key=lambda seed: seed.along[-1])
+    above, below = _bounding(whole)
     return (
         f"no common range of {column}: {above.series.run} stays above {above.along[0]:.3g} {unit}, "
         f"{below.series.run} below {below.along[-1]:.3g}".replace("  ", " ")

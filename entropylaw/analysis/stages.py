@@ -68,7 +68,7 @@ class StagedRun:
             ]
             if not ends or len(ends) < len(stage.trained) or not all(end.step.size for end in ends):
                 return None
-            levels.append(np.mean([last_level(end.step, end.reward)[0] for end in ends]))
+            levels.append(np.mean([last_level(end.step, end.reward) for end in ends]))
         if not levels:
             return None
         last = self.within(len(self.stages) - 1)

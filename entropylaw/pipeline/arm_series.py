@@ -117,7 +117,7 @@ def results_of(
 
     Raises InputError (``run-in-two-arms``, ``arms-mix-columns``, ``unlike-rewards``, ``unit-unclear``);
     FitError (``reward-above-max``); UsageError (``no-such-column``, ``column-needs-logs``,
-    ``stages-need-logs``, and as :func:`entropylaw.analysis.arms.undecided`).
+    ``stages-need-logs``, and as :func:`entropylaw.analysis.arms.compare_rewards`).
     """
     along = along_of(runs, options)
     by_reward: dict[str, list[_Compared]] = {}

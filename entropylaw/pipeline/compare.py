@@ -275,7 +275,7 @@ def compare(
 
     Notes
     -----
-    See :func:`entropylaw.analysis.arms.compare_arms`.
+    See :func:`entropylaw.analysis.arms.compare_rewards`.
     """
     if not isinstance(arms, Mapping):
         raise UsageError(

@@ -193,6 +193,11 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Arms.
     "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b do not summarise their "
     "curves; final reward and reward at equal entropy do not depend on the law",
+    "smoothed-unlike": lambda values: (
+        f"the rewards of {listing(values['smooth'], 8)} look smoothed, and those of "
+        f"{values['raw']} do not: they change up to {values['times']:.2g} times as much; a "
+        "smoothed log lags behind, and the differences have that lag in them: log all arms alike"
+    ),
     "rewards-converted": _rewards_converted,
     "scales-unlike": _scales_unlike,
     "entropies-not-the-same": lambda values: (

@@ -183,8 +183,8 @@ class Difference(Struct, frozen=True, kw_only=True):
     p_value, p_adjusted, p_welch
         Of no difference; and within the family adjusted by Holm's method (1979, jstor:4615733): its own, and
         that of Welch's test, which takes nothing of the other arms' spread.
-    between, within
-        Standard deviation between seeds, and the typical standard error of one run's own number.
+    between
+        Standard deviation of the seeds' numbers.
     margin, inner
         Differences up to the margin count as none; and the interval that has to lie within it, of level
         1 − 2·(1 − level)/comparisons. None where the quantity has no margin.
@@ -193,7 +193,7 @@ class Difference(Struct, frozen=True, kw_only=True):
         interval lies within the margin; otherwise ``not decided``, as always with fewer than two seeds of
         an arm.
     smallest
-        The difference that these seeds would find in 80 % of experiments.
+        The difference that these seeds would find in 80 % of experiments; None where no possible one is.
     seeds_needed
         Seeds per arm for 80 % power to find a difference of the margin; None above 50, or where unknown.
     """
@@ -207,7 +207,6 @@ class Difference(Struct, frozen=True, kw_only=True):
     p_adjusted: float | None = None
     p_welch: float | None = None
     between: float | None = None
-    within: float | None = None
     margin: float | None = None
     inner: Estimate | None = None
     decision: Decision = Decision.undecided
@@ -215,7 +214,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     seeds_needed: int | None = None
 
     @property
-    def rests_on_like_spreads(self) -> bool:
+    def welch_disagrees(self) -> bool:
         """Whether it is decided, and would not be by Welch's test."""
         decided = self.decision in (Decision.above, Decision.below)
         return decided and self.p_welch is not None and self.p_welch >= 1.0 - self.estimate.level
@@ -258,6 +257,8 @@ class Pair(Struct, frozen=True, kw_only=True):
         Their names.
     common
         The entropies that all their runs have passed that did not fail, nats; None where there are none.
+    outside
+        The runs that have not passed them, and without which there were none.
     last_step
         The last step that all runs of both arms have reached that did not stop early.
     differences
@@ -269,19 +270,21 @@ class Pair(Struct, frozen=True, kw_only=True):
     arm: str
     baseline: str
     common: tuple[float, float] | None
+    outside: tuple[str, ...] = ()
     last_step: float | None
     differences: tuple[Difference, ...]
     band: Band | None
 
     def __getitem__(self, quantity: str) -> Difference:
         """The difference in a quantity; KeyError for one that is not compared."""
-        if (difference := self.find(quantity)) is None:
+        if (difference := self.first_of(quantity)) is None:
             raise KeyError(quantity)
         return difference
 
-    def find(self, quantity: str) -> Difference | None:
-        """The difference in a quantity, where the comparison has it."""
-        return next((difference for difference in self.differences if difference.quantity == quantity), None)
+    def first_of(self, *quantities: str) -> Difference | None:
+        """The difference in the first of some quantities that the comparison has."""
+        named = {difference.quantity: difference for difference in self.differences}
+        return next((named[quantity] for quantity in quantities if quantity in named), None)
 
 
 class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
@@ -295,6 +298,9 @@ class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
         Name of the arm that the others are compared with, None where all pairs are; and how it was chosen.
     pairs
         The comparisons.
+    p_arms
+        p-value of equal mean final rewards of all arms with two living runs, by Brown and Forsythe's test;
+        None of fewer than three such arms, and of pairs of runs.
     level, margin
         Level of all intervals, and the smallest difference of reward that counts.
     along
@@ -312,6 +318,7 @@ class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
     baseline: str | None
     chosen: str = ""
     pairs: tuple[Pair, ...]
+    p_arms: float | None = None
     level: float
     margin: float
     along: Along = Along()
@@ -340,6 +347,9 @@ class ArmComparison(Qualified, Result, frozen=True, kw_only=True):
         """The comparison of two arms; None where it was not made."""
         return next((pair for pair in self.pairs if (pair.arm, pair.baseline) == (arm, baseline)), None)
 
+
+AT_END = ("living_reward", "last_reward")
+"""The final reward: where runs failed or are left out, of the others."""
 
 QUANTITIES: dict[str, tuple[str, str]] = {
     "last_reward": ("final reward", "reward"),

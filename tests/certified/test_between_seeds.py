@@ -9,6 +9,7 @@ from entropylaw.analysis.between_seeds import (
     Contrast,
     band_reach,
     contrast,
+    equal_means,
     holm,
     seeds_needed,
     share_interval,
@@ -59,13 +60,29 @@ def test_welch_is_that_of_scipy() -> None:
     )
 
 
+@pytest.mark.parametrize("seeds", [(2, 2, 2), (3, 3, 3, 3, 3), (2, 5, 3, 8), (2,) * 12])
+def test_equal_means_of_all_arms_are_tested_as_by_statsmodels(seeds: tuple[int, ...]) -> None:
+    from statsmodels.stats.oneway import anova_oneway
+
+    chance = np.random.default_rng(len(seeds))
+    groups = [0.1 * place + (1 + place) * chance.standard_normal(count) for place, count in enumerate(seeds)]
+    assert equal_means(*groups) == pytest.approx(anova_oneway(groups, use_var="bf").pvalue, rel=1e-9)
+
+
+def test_arms_without_any_spread_differ_or_do_not() -> None:
+    one = np.ones(2)
+    assert equal_means(one, one, one) == 1.0
+    assert equal_means(one, 2.0 * one, one) == 0.0
+
+
 def test_the_interval_and_the_p_value_of_a_mixture_agree() -> None:
     one = Contrast(value=0.4, weight=np.array([0.3, 0.7]), error=np.array([0.1, 0.3]))
     level = 1.0 - one.p_value
     assert one.reach(level) == pytest.approx(0.4, rel=1e-6)
     normal = Contrast(value=0.0, weight=np.ones(1), error=np.ones(1))
     assert normal.reach(0.95) == pytest.approx(1.959964, abs=1e-6)
-    assert normal.smallest(0.95) == pytest.approx(1.959964 + 0.841621, abs=1e-5)
+    assert normal.smallest(0.95, np.inf) == pytest.approx(1.959964 + 0.841621, abs=1e-5)
+    assert normal.smallest(0.95, 2.8) is None
 
 
 def test_holm_is_that_of_statsmodels() -> None:

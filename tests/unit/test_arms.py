@@ -1,14 +1,17 @@
 """Arms: what is compared, what counts as failed, and what is refused."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
 from entropylaw import ArmComparison, Fit, UsageError
-from entropylaw.analysis.arms import baseline_of, compare_arms
+from entropylaw.analysis.arms import baseline_of, compare_rewards
 from entropylaw.analysis.seeds import how_broken, local_lines, series_of
 from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, Decision, RunSeries
+from entropylaw.results.result import replace
 from tests.laws import fit_arrays
 
 STEP = np.linspace(0.0, 400.0, 40)
@@ -36,7 +39,7 @@ def comparison(plain: list[Fit]) -> ArmComparison:
         "better": [run(f"better_s{seed}", shift=0.05, seed=seed) for seed in range(3)],
         "slower": [run(f"slower_s{seed}", last=0.4, seed=seed) for seed in range(3)],
     }
-    return compare_arms(arms, margin=0.02)
+    return compare_rewards({"": arms}, margin=0.02)[0]
 
 
 def test_a_shift_is_found_in_the_family_alone(comparison: ArmComparison) -> None:
@@ -76,8 +79,13 @@ def test_an_arm_that_only_stops_earlier_on_the_curve_is_the_same_there(compariso
 
 
 def test_p_values_are_adjusted_over_arms_and_both_quantities(comparison: ArmComparison) -> None:
+    from statsmodels.stats.oneway import anova_oneway
+
     family = [one for pair in comparison.pairs for one in pair.differences if one.headline]
     assert len(family) == 4
+    # All arms at once have one test, of their final rewards; its digits are in tests/certified.
+    ends = [[run.values["last_reward"] for run in arm.runs] for arm in comparison.arms]
+    assert comparison.p_arms == pytest.approx(anova_oneway(ends, use_var="bf").pvalue)
     smallest = min(family, key=lambda one: one.p_value or 1.0)
     assert smallest.p_adjusted == pytest.approx(4 * (smallest.p_value or 1.0))
     assert family[0].smallest is not None
@@ -85,7 +93,7 @@ def test_p_values_are_adjusted_over_arms_and_both_quantities(comparison: ArmComp
 
 def test_no_common_entropies_are_said_with_the_runs_that_bound_them(plain: list[Fit]) -> None:
     far = [run(f"far_s{seed}", first=3.0, last=2.0, seed=seed) for seed in range(2)]
-    pair = compare_arms({"plain": plain, "far": far}).pairs[0]
+    pair = compare_rewards({"": {"plain": plain, "far": far}})[0].pairs[0]
     assert pair.common is None
     note = pair["reward_at_entropy"].estimate.note or ""
     assert "far_s" in note
@@ -100,7 +108,7 @@ def test_broken_runs_are_counted_apart_short_and_unread_ones_left_out(plain: lis
     others = [run("other_s0"), run("other_s1", seed=4), broken, run("other_s3", until=15)]
     none = np.empty(0)
     unread = RunSeries(run="other_s4", step=none, reward=none, along=none, error=none, refused="not read")
-    found = compare_arms({"plain": plain, "other": [*others, unread]}, baseline="plain")
+    found = compare_rewards({"": {"plain": plain, "other": [*others, unread]}}, baseline="plain")[0]
     other = found.arms[1]
     assert [bool(one.failed) for one in other.runs] == [False, False, True, False, False]
     left_out = {one.run: one.left_out for one in other.runs if one.left_out}
@@ -128,6 +136,11 @@ def test_broken_runs_are_counted_apart_short_and_unread_ones_left_out(plain: lis
         ({"a": 2, "GRPO": 1, "b": 3}, ("GRPO", "by its name")),
         ({"grpo": 4, "a": 2, "base": 1}, ("base", "by its name")),
         ({"a": 2, "b": 3}, ("b", "which has most seeds")),
+        ({"b": 3, "vanilla_rho1.0": 2}, ("vanilla_rho1.0", "which has vanilla in its name")),
+        ({"b": 3, "dapo-Base": 2}, ("dapo-Base", "which has base in its name")),
+        ({"kl_control": 2, "grpo": 1}, ("grpo", "by its name")),
+        ({"grpo_a": 2, "grpo_b": 3}, ("grpo_b", "which has most seeds")),
+        ({"a": 3, "baselines": 2}, ("a", "which has most seeds")),
         ({"a": 3, "b": 3}, ("a", "the first of those with most seeds")),
     ],
 )
@@ -153,7 +166,9 @@ def test_seeds_that_share_their_data_are_paired() -> None:
         "b": [series(f"b{unit}", 0.12 + 0.001 * int(unit), by, unit) for unit, by in own.items()],
     }
     tokens = Along(column="tokens", unit="tokens")
-    apart, paired = (compare_arms(arms, along=tokens, paired=paired).pairs[0] for paired in ("", "seed"))
+    apart, paired = (
+        compare_rewards({"": arms}, along=tokens, paired=paired)[0].pairs[0] for paired in ("", "seed")
+    )
     assert apart["reward_at_equal"].decision is Decision.undecided
     assert paired["reward_at_equal"].decision is Decision.above
     assert paired["reward_at_equal"].seeds == (4, 4)
@@ -162,12 +177,12 @@ def test_seeds_that_share_their_data_are_paired() -> None:
     )
     assert "ceiling" not in {one.quantity for one in paired.differences}
     # The first reward of a seed is another one in either arm: nothing shows that they share their data.
-    assert not compare_arms(arms, along=tokens).findings
+    assert not compare_rewards({"": arms}, along=tokens)[0].findings
     arms["b"] = arms["a"]
-    assert "--pair seed" in rendered(compare_arms(arms, along=tokens), "text")
-    assert not compare_arms(arms, along=tokens, paired="seed").findings
+    assert "--pair seed" in rendered(compare_rewards({"": arms}, along=tokens)[0], "text")
+    assert not compare_rewards({"": arms}, along=tokens, paired="seed")[0].findings
     with pytest.raises(UsageError, match="no seed is in two arms"):
-        compare_arms({"a": [series("a", 0.1)], "b": [series("b", 0.1)]}, paired="seed")
+        compare_rewards({"": {"a": [series("a", 0.1)], "b": [series("b", 0.1)]}}, paired="seed")[0]
 
 
 def test_a_decision_that_rests_on_the_spread_of_other_arms_says_so() -> None:
@@ -178,10 +193,10 @@ def test_a_decision_that_rests_on_the_spread_of_other_arms_says_so() -> None:
     }
     # Two seeds, whose own spread is no more than an idea of it.
     arms["z"] = [series("z0", 0.13, -0.005), series("z1", 0.13, 0.005)]
-    result = compare_arms(arms, along=Along(column="tokens", unit="tokens"))
+    result = compare_rewards({"": arms}, along=Along(column="tokens", unit="tokens"))[0]
     pair = result.pairs[-1]
     assert pair["last_reward"].decision is Decision.above
-    assert pair["last_reward"].rests_on_like_spreads
+    assert pair["last_reward"].welch_disagrees
     assert "; Welch's test 0." in rendered(result, "markdown")
 
 
@@ -197,15 +212,10 @@ def test_coefficients_have_no_interval_where_the_law_fails_on_other_paths() -> N
         "far": [bent(f"far_s{seed}", 0.05, seed) for seed in range(2)],
         "near": [bent(f"near_s{seed}", 0.45, 9 + seed) for seed in range(2)],
     }
-    pair = compare_arms(arms).pairs[0]
+    pair = compare_rewards({"": arms})[0].pairs[0]
     for name in ("ceiling", "a", "b"):
         assert pair[name].estimate.low is None
         assert "the law fails in" in (pair[name].estimate.note or "")
-
-
-def test_the_first_reward_of_an_arm_is_that_of_its_runs(comparison: ArmComparison, plain: list[Fit]) -> None:
-    first = np.mean([fit.law.reward[0] for fit in plain])
-    assert comparison.arms[0].mean_of("reward_first") == pytest.approx(first)
 
 
 def test_a_run_that_loses_its_reward_has_failed() -> None:
@@ -217,6 +227,121 @@ def test_a_run_that_loses_its_reward_has_failed() -> None:
     assert how_broken(series_of(fit)) is None
     found = series_of(fit_arrays(entropy, lost, STEP))
     assert how_broken(found) == "reward from 0.56 to 0.2"
+
+
+def along_entropy(name: str, reward: float, first: float = 1.0, last: float = 0.1, **other: Any) -> RunSeries:
+    """A run whose reward rises by 0.2 for every nat that is lost."""
+    entropy = np.linspace(first, last, 40)
+    noise = 0.002 * np.random.default_rng([len(name), *name.encode()]).standard_normal(40)
+    rewards = reward - 0.2 * entropy + noise
+    return RunSeries(run=name, step=STEP, reward=rewards, along=entropy, error=0.0 * STEP, **other)
+
+
+def test_one_run_off_the_others_takes_the_common_entropies_from_no_arm() -> None:
+    plain = [along_entropy(f"plain_s{seed}", 0.6 + 0.001 * seed) for seed in range(3)]
+    other = [along_entropy(f"other_s{seed}", 0.65 + 0.001 * seed) for seed in range(3)]
+    far = along_entropy("plain_s3", 0.6, first=2.0, last=1.2)
+    (pair,) = compare_rewards({"": {"plain": [*plain, far], "other": other}})[0].pairs
+    assert pair.outside == ("plain_s3",)
+    assert pair.common == pytest.approx((0.1, 1.0))
+    assert pair["reward_at_entropy"].seeds == (3, 3)
+    assert pair["reward_at_entropy"].estimate.value == pytest.approx(0.05, abs=0.005)
+    # In what needs steps alone it is compared.
+    assert pair["last_reward"].seeds == (3, 4)
+    text = rendered(compare_rewards({"": {"plain": [*plain, far], "other": other}})[0], "markdown")
+    assert "not at equal entropy: 1 run: plain\\_s3 (outside the entropy of the others)" in text
+
+
+def test_half_of_an_arm_is_not_left_out_for_a_common_range() -> None:
+    plain = [along_entropy(f"plain_s{seed}", 0.6 + 0.001 * seed) for seed in range(2)]
+    far = [along_entropy(f"far_s{seed}", 0.6, first=2.0, last=1.2) for seed in range(2)]
+    (pair,) = compare_rewards({"": {"mixed": [*plain, *far], "other": [along_entropy("c", 0.6)]}})[0].pairs
+    assert (pair.common, pair.outside) == (None, ())
+
+
+def test_an_interval_of_an_accuracy_is_within_what_is_possible() -> None:
+    def at(name: str, level: float, most: float | None) -> RunSeries:
+        run = along_entropy(name, 0.0)
+        return replace(run, reward=np.full(40, level), max_reward=most)
+
+    def compared(most: float | None) -> ArmComparison:
+        arms = {"low": [at("l0", 0.05, most), at("l1", 0.6, most)]}
+        arms["high"] = [at("h0", 0.9, most), at("h1", 0.4, most)]
+        return compare_rewards({"": arms}, baseline="low")[0]
+
+    free = compared(None).pairs[0]["last_reward"]
+    assert free.estimate.high is not None
+    assert free.estimate.high > 1.0
+    assert free.smallest is not None
+    assert free.smallest > 1.0
+    bounded = compared(1.0).pairs[0]["last_reward"]
+    assert (bounded.estimate.high, bounded.smallest) == (1.0, None)
+    assert bounded.estimate.value == free.estimate.value == pytest.approx(0.325)
+    assert bounded.estimate.low == pytest.approx(max(-1.0, free.estimate.low or 0.0))
+    assert "no possible difference would be found" in rendered(compared(1.0), "text").replace("\n  ", " ")
+
+
+def smoothed(series: RunSeries) -> RunSeries:
+    """The exponential moving average of weight .95."""
+    rewards = series.reward.copy()
+    for i in range(1, rewards.size):
+        rewards[i] = 0.95 * rewards[i - 1] + 0.05 * rewards[i]
+    return replace(series, reward=rewards)
+
+
+def noisy(name: str) -> RunSeries:
+    run = along_entropy(name, 0.6)
+    noise = 0.05 * np.random.default_rng(list(name.encode())).standard_normal(40)
+    return replace(run, reward=run.reward + noise)
+
+
+def test_arms_that_are_smoothed_unlike_have_a_caution() -> None:
+    plain = [noisy(f"p{seed}") for seed in range(3)]
+    other = [noisy(f"o{seed}") for seed in range(3)]
+    ema = [smoothed(run) for run in other]
+    (found,) = compare_rewards({"": {"plain": plain, "ema": ema}}, baseline="plain")[0].findings
+    assert (found.code, found.values["smooth"], found.values["raw"]) == ("smoothed-unlike", ("ema",), "plain")
+    changes = [np.median([np.median(np.abs(np.diff(run.reward))) for run in arm]) for arm in (plain, ema)]
+    assert found.values["times"] == pytest.approx(changes[0] / changes[1])
+    assert not compare_rewards({"": {"plain": plain, "other": other}})[0].findings
+    assert not compare_rewards({"": {"plain": [smoothed(run) for run in plain], "ema": ema}})[0].findings
+
+
+def test_the_arm_that_goes_on_is_named_with_the_step_of_the_comparison() -> None:
+    plain = [along_entropy(f"plain_s{seed}", 0.6 + 0.001 * seed) for seed in range(2)]
+    early = [along_entropy(f"early_s{seed}", 0.5 + 0.001 * seed) for seed in range(2)]
+    early = [
+        replace(run, step=run.step[:20], reward=run.reward[:20], along=run.along[:20], error=run.error[:20])
+        for run in early
+    ]
+    late = [along_entropy(f"late_s{seed}", 0.5 + 0.001 * seed) for seed in range(2)]
+    text = rendered(
+        compare_rewards({"": {"plain": plain, "early": early, "late": late}}, baseline="plain")[0], "markdown"
+    )
+    assert "goes on: plain, to step 400; compared with early at step 194.87" in text
+    assert "early, to step" not in text
+
+
+def test_seeds_that_collapse_at_the_end_have_failed(plain: list[Fit]) -> None:
+    """Two of three, in the last 7 % of 60 evaluations."""
+    step = np.linspace(0.0, 600.0, 60)
+    entropy = 0.1 + 0.9 * np.exp(-step / 150.0)
+
+    def ended(name: str, until: int) -> Fit:
+        noise = 0.01 * np.random.default_rng(until).standard_normal(60)
+        reward = 0.6 - 0.2 * np.expm1(entropy) + noise
+        reward[until:] = 0.0
+        return fit_arrays(entropy, np.maximum(reward, 0.0), step, name=name)
+
+    arms = {
+        "plain": [ended(f"plain_s{seed}", 60) for seed in range(3)],
+        "other": [ended("other_s0", 55), ended("other_s1", 56), ended("other_s2", 60)],
+    }
+    result = compare_rewards({"": arms}, baseline="plain")[0]
+    assert [run.failed is not None for run in result.arms[1].runs] == [True, True, False]
+    assert result.arms[1].failure_rate.value == pytest.approx(2 / 3)
+    # One living seed decides nothing.
+    assert result.pairs[0]["living_reward"].estimate.low is None
 
 
 def test_local_lines_reproduce_lines() -> None:

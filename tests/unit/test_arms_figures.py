@@ -62,23 +62,55 @@ def test_few_arms_share_their_axes_and_every_comparison_has_a_band():
         assert any(list(line.get_ydata()) == list(pair.band.mean) for line in lower.lines)
 
 
-def test_many_arms_have_a_panel_each_with_the_baseline_and_where_the_band_excludes_0():
+def points_of(axes):
+    """The dots by their row: the value, and the line through it."""
+    dots = {line.get_ydata()[0]: line for line in axes.lines if line.get_marker() == "o"}
+    whiskers = {
+        line.get_ydata()[0]: list(line.get_xdata()) for line in axes.lines if len(line.get_xdata()) == 2
+    }
+    return {row: (dot.get_xdata()[0], whiskers[row], dot) for row, dot in dots.items()}
+
+
+def test_many_arms_have_a_row_each_with_both_differences_and_what_is_decided():
     result = arms.complete(*arms.MANY)
-    panels = [axes for axes in arms_figure(result).axes if axes.get_visible()]
-    assert [axes.get_title(loc="left") for axes in panels[:4]] == list(arms.MANY[:4])
-    baseline = list(result.arms[0].mean)
-    for axes, arm, pair in zip(panels, result.arms[1:], result.pairs, strict=True):
-        drawn = [list(line.get_ydata()) for line in axes.lines]
-        assert baseline in drawn
-        assert list(arm.mean) in drawn
-        above = pair.band.low[0] > 0
-        assert ([0.94, 0.94] in drawn, [0.06, 0.06] in drawn) == (above, not above)
+    end, equal = arms_figure(result).axes
+    assert [label.get_text() for label in end.get_yticklabels()][:2] == ["clip_cov †", "kl_cov †"]
+    for axes, quantity in ((end, "living_reward"), (equal, "reward_at_entropy")):
+        points = points_of(axes)
+        assert sorted(points) == list(range(len(arms.MANY)))
+        for row, pair in enumerate(result.pairs):
+            value, ends, dot = points[row]
+            estimate = pair[quantity].estimate
+            assert (value, ends) == (estimate.value, [estimate.low, estimate.high])
+            is_open = dot.get_markerfacecolor() != dot.get_markeredgecolor()
+            assert is_open == (pair[quantity].decision == "not decided")
+    colours = {row: point[2].get_markeredgecolor() for row, point in points_of(equal).items()}
+    # Higher, lower, same, not decided, and from the beginning.
+    assert len({colours[row] for row in range(4)}) == 4
+    assert (colours[0], colours[1]) == (colours[4], colours[5])
+
+
+def test_a_difference_that_is_not_known_has_no_dot():
+    unknown = arms.difference("last_reward", 0.0, estimate=arms.unknown("every run failed"), p_adjusted=None)
+    pairs = tuple(arms.pair(name, differences=(unknown,)) for name in arms.MANY)
+    assert not any(points_of(axes) for axes in arms_figure(arms.comparison(*arms.MANY, pairs=pairs)).axes)
+
+
+def test_of_more_comparisons_than_fit_those_with_the_smallest_p_values_are_drawn_and_counted():
+    far = arms.difference("last_reward", 0.5, p_value=0.001)
+    pairs = [arms.pair(f"treatment_{place}") for place in range(45)]
+    pairs[44] = arms.pair("treatment_44", differences=(far,))
+    result = arms.comparison(*(pair["arm"] for pair in pairs), pairs=tuple(pairs))
+    rows = [label.get_text() for label in arms_figure(result).axes[0].get_yticklabels()]
+    assert rows[0] == "treatment_44 †"
+    assert len(rows) == 40
+    assert "40 of 45 comparisons" in NAMED["arms"].caption(result)
 
 
 def test_names_that_differ_in_their_ends_stay_different():
     names = [f"a_long_name_of_a_treatment_{place}" for place in range(5)]
-    titles = [axes.get_title(loc="left") for axes in arms_figure(arms.comparison(*names)).axes]
-    assert len({*titles} - {""}) == 5
+    labels = arms_figure(arms.comparison(*names)).axes[0].get_yticklabels()
+    assert len({label.get_text() for label in labels}) == 5
 
 
 def test_nothing_to_draw_is_said():
@@ -100,8 +132,16 @@ def test_a_plot_on_given_axes(names):
 def test_captions_are_of_what_is_drawn(names):
     result = arms.complete(*names)
     caption = NAMED["arms"].caption(result)
-    assert ("a panel per arm" in caption) == (len(names) > 3)
-    assert "95 %" in caption
+    assert caption.startswith("Differences with their 95 % intervals" if len(names) > 3 else "Reward against")
+    assert ("†" in caption) == (len(names) > 3)
+
+
+def test_a_band_is_in_the_caption_where_there_is_one():
+    one_run_each = arms.comparison("a", pairs=(arms.pair("a", band=None),))
+    assert "Below" not in NAMED["arms"].caption(one_run_each)
+    assert "Below, the difference of the curves with the 95 % band" in NAMED["arms"].caption(
+        arms.comparison("a")
+    )
 
 
 def test_one_exploded_run_does_not_scale_the_axes_and_is_marked():

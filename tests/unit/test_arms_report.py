@@ -36,21 +36,24 @@ def test_the_answer_counts_many_arms_and_names_few():
     assert lines(arms.comparison(*arms.MANY))[0] == (
         "6 end lower; at equal entropy 2 are higher, 2 are lower, 1 is the same; 6 of 21 runs failed"
     )
+    assert lines(arms.comparison(*arms.MANY, p_arms=0.0123))[0].endswith(
+        "1 is the same; no difference between 7 arms at the end: p = 0.012; 6 of 21 runs failed"
+    )
     assert lines(arms.comparison())[0] == (
         "clip_cov and rloo end lower; at equal entropy clip_cov is higher, rloo is lower; 2 of 9 runs failed"
     )
 
 
-def test_a_finding_is_a_line_with_what_it_is_by():
+def test_a_place_is_a_line_with_what_it_is_by():
     small = arms.difference("last_reward", 0.005, "same")
     equal = arms.difference("reward_at_entropy", 0.01, smallest=0.021, seeds_needed=28)
     pair = arms.pair("a", differences=(small, equal), band=arms.band(-0.02))
     found = lines(arms.comparison("a", pairs=(pair,)))[1:]
     assert found == [
-        "the same within ±0.01 at step 400: a (90 % interval [-0.006, 0.016])",
-        "not decided at equal entropy, 0.10–0.50 nats: a (adjusted p = 0.16; 0.021 would be found, ±0.012 "
+        "at step 400 same within ±0.01: a (90 % interval [-0.006, 0.016])",
+        "at equal entropy, 0.10–0.50 nats not decided: a (adjusted p = 0.16; 0.021 would be found, ±0.012 "
         "with 28 seeds per arm)",
-        "lower from 0.10 to 0.39 nats: a, by up to 0.024 [0.012, 0.036] (simultaneous band)",
+        "from 0.10 to 0.39 nats lower: a, by up to 0.024 [0.012, 0.036] (simultaneous band)",
     ]
 
 
@@ -73,11 +76,34 @@ def test_lines_fit_a_terminal(names, width):
 def test_the_page_has_the_answer_the_figure_and_every_run():
     page = Page(single_page(arms.complete()))
     assert page.tags.count("figure") == 1
-    words = ("2 arms against grpo", "Thin lines are runs", "clip_cov and rloo end lower", "Exploratory: not")
+    words = (
+        "2 arms against grpo",
+        "Thin lines are runs",
+        "clip_cov and rloo end lower",
+        "final entropy, nats",
+    )
     places = [page.text.index(word) for word in words]
     assert places == sorted(places)
     for arm in arms.complete().arms:
         assert all(run.run in page.text for run in arm.runs)
+
+
+def test_five_quantities_are_printed_and_all_others_are_in_the_frame():
+    result = arms.comparison("clip_cov")
+    page = rendered(result, "details")
+    for words in (
+        "final reward, living",
+        "reward at equal entropy",
+        "failure rate",
+        "final entropy",
+        "failed",
+    ):
+        assert words in page
+    for words in ("shift of the curve", "entropy lost per 100 steps", "sd between seeds"):
+        assert words not in page
+    frame = result.to_frame()
+    assert {"shift", "entropy_loss", "last_reward"} < set(frame["quantity"])
+    assert {"between", "p_welch", "smallest", "seeds_needed"} < set(frame.columns)
 
 
 def test_a_frame_is_the_table():

@@ -8,7 +8,7 @@ import pytest
 
 import entropylaw
 from entropylaw import ArmComparison, InputError, load_fit
-from entropylaw.analysis.arms import compare_arms
+from entropylaw.analysis.arms import compare_rewards
 from entropylaw.documents.loading import load_document
 from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, Decision, RunSeries
@@ -548,7 +548,7 @@ def test_no_arm_with_one_living_seed_decides(case):
             "clip": seeds("clip", 0.3 + shift, *clip),
             "other": seeds("other", 0.3, 5),
         }
-        result = compare_arms(arms, baseline="base", along=ALONG, margin=margin)
+        result = compare_rewards({"": arms}, baseline="base", along=ALONG, margin=margin)[0]
         pair = result.pair("clip", "base")
         assert pair is not None
         headline = [row for row in pair.differences if row.headline]
@@ -565,7 +565,7 @@ def test_no_arm_with_one_living_seed_decides(case):
 @pytest.mark.parametrize("lost", [0, 1])
 def test_two_living_seeds_decide(lost):
     arms = {"base": seeds("base", 0.3, 4), "clip": seeds("clip", 0.5, 2 + lost, lost)}
-    pair = compare_arms(arms, baseline="base", along=ALONG).pairs[0]
+    pair = compare_rewards({"": arms}, baseline="base", along=ALONG)[0].pairs[0]
     assert {row.decision for row in pair.differences if row.headline} == {Decision.above}
     assert pair.band is not None
 
@@ -575,7 +575,7 @@ def test_one_pair_of_seeds_does_not_decide():
     for name, runs in arms.items():
         units = ("0", "", "") if name == "clip" else ("0", "1", "2")
         arms[name] = [replace(run, unit=unit) for run, unit in zip(runs, units, strict=True)]
-    pair = compare_arms(arms, baseline="base", along=ALONG, paired="seed").pair("clip", "base")
+    pair = compare_rewards({"": arms}, baseline="base", along=ALONG, paired="seed")[0].pair("clip", "base")
     assert pair is not None
     assert pair["last_reward"].decision is Decision.undecided
     assert pair["last_reward"].estimate.note == "one pair of runs alone has it"
@@ -583,7 +583,7 @@ def test_one_pair_of_seeds_does_not_decide():
 
 def test_the_exact_test_of_failures_has_no_other_beside_it():
     arms = {"base": seeds("base", 0.3, 8, 7), "clip": seeds("clip", 0.3, 8)}
-    result = compare_arms(arms, baseline="base", along=ALONG)
+    result = compare_rewards({"": arms}, baseline="base", along=ALONG)[0]
     row = result.pairs[0]["failure_rate"]
     assert (row.decision, row.p_welch) == (Decision.below, None)
     assert "Welch" not in rendered(result, "text")

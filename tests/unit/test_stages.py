@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from entropylaw import UsageError, read_runs
-from entropylaw.analysis.arms import compare_arms
+from entropylaw.analysis.arms import compare_rewards
 from entropylaw.analysis.stages import StagedRun, stages_as_arms
 from entropylaw.documents.loading import load_document
 from entropylaw.results.arms import RunSeries, Stage
@@ -114,7 +114,7 @@ def staged(name: str, reward: Any, *, before: bool = True, stages: Any = STAGES,
 
 def change(*runs: StagedRun) -> Any:
     arms, pairs = stages_as_arms({"arm": runs})
-    return compare_arms(arms, pairs=pairs, paired="run")
+    return compare_rewards({"": arms}, pairs=pairs, paired="run")[0]
 
 
 def test_an_evaluation_before_the_first_update_of_a_stage_is_of_the_one_before() -> None:

@@ -1,13 +1,13 @@
-"""The tables of arms compared: the arms, the family, what is exploratory, spreads and runs, and CSV."""
+"""The tables of arms compared: the arms, their differences, the runs, and CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from entropylaw.report import blocks as b
 from entropylaw.report.numbers import MISSING, format_number, format_percent
 from entropylaw.results import Estimate
-from entropylaw.results.arms import QUANTITIES, ArmComparison, Decision, Difference, Pair
+from entropylaw.results.arms import AT_END, QUANTITIES, ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import field_names, replace
 
 NOT_COMPARABLE = "not comparable"
@@ -16,22 +16,35 @@ TABLE = (
     *b.columns("reward", "arm", "baseline", "seeds", "seeds_baseline", "equal", "common_low", "common_high"),
     *b.columns("last_step", "quantity", "unit", "headline"),
     b.Column("difference", estimate=True),
-    *b.columns("p_value", "p_adjusted", "p_welch", "between", "within", "margin"),
+    *b.columns("p_value", "p_adjusted", "p_welch", "between", "margin"),
     *b.columns("inner_low", "inner_high", "decision", "smallest", "seeds_needed", "level", "method", "note"),
 )
 """A row per comparison and quantity. ``equal`` is the column at equal values of which rewards are compared;
 decisions are those of the family and of failures."""
 
 
+def word_of(row: Difference) -> str:
+    """What is decided in a family: ``higher``, ``lower``, ``same``, ``not decided``, ``not comparable``."""
+    return NOT_COMPARABLE if row.p_adjusted is None else row.decision.value
+
+
 def decided(row: Difference) -> str:
-    """``higher``, ``lower``, ``same within ±0.01``, ``not decided``, ``not comparable``."""
-    if row.p_adjusted is None:
-        return NOT_COMPARABLE
-    if row.decision is Decision.same:
-        return f"same {within(row.margin)}"
-    if row.rests_on_like_spreads:
-        return f"{row.decision.value} (Welch's p = {p_text(row.p_welch)})"
-    return row.decision.value
+    """The word, with the margin, or with Welch's p-value where that would not decide."""
+    word = word_of(row)
+    if word == Decision.same:
+        return f"{word} {within(row.margin)}"
+    return f"{word} (Welch's p = {p_text(row.p_welch)})" if row.welch_disagrees else word
+
+
+def shown(result: ArmComparison, pair: Pair) -> Iterator[Difference]:
+    """The differences that are printed, of :data:`QUANTITIES` five: all others are in the document.
+
+    Final reward, reward at equal values of the column, failures where there are any, entropy left, ceiling.
+    """
+    for names in (AT_END, (result.along.quantity,), ("failure_rate",), ("last_entropy",), ("ceiling",)):
+        row = pair.first_of(*names)
+        if row is not None and (row.quantity != "failure_rate" or pair.first_of("living_reward")):
+            yield row
 
 
 def outside_band(result: ArmComparison, pair: Pair) -> Iterator[tuple[str, Estimate, Decision]]:
@@ -66,10 +79,10 @@ def words_of(result: ArmComparison, row: Difference) -> str:
 
 
 def arms(results: Sequence[ArmComparison]) -> b.Table:
-    """A row per arm, the baseline first: its runs, what it differs in, its final reward, the entropy left.
+    """A row per arm, the baseline first: failures, what it differs in, final reward, entropy left, ceiling.
 
-    Final rewards and entropies are means over the runs that did not fail and are not left out. Without a
-    baseline the differences have a table of their own.
+    Final rewards, entropies and ceilings are means over the runs that did not fail and are not left out.
+    Without a baseline the differences have a table of their own.
     """
     along = results[0].along
     has_entropy = along.column == "entropy"
@@ -80,6 +93,7 @@ def arms(results: Sequence[ArmComparison]) -> b.Table:
     heads.append(b.Column("last_reward", "final reward"))
     if has_entropy:
         heads.append(b.Column("along_last", "entropy left, nats"))
+        heads.append(b.Column("ceiling", "ceiling"))
     rows: list[tuple[b.Cell, ...]] = []
     for result in results:
         for arm in sorted(result.arms, key=lambda arm: arm.arm != result.baseline):
@@ -94,18 +108,14 @@ def arms(results: Sequence[ArmComparison]) -> b.Table:
             cells.append(arm.mean_of("last_reward"))
             if has_entropy:
                 cells.append(arm.mean_of("along_last"))
+                cells.append(arm.mean_of("ceiling"))
             rows.append(tuple(cells))
     return replace(of_rewards(heads, rows, results), ranked=True)
 
 
-def first_of(pair: Pair, *quantities: str) -> Difference | None:
-    """The difference in the first of some quantities that the comparison has."""
-    return next((row for name in quantities if (row := pair.find(name)) is not None), None)
-
-
 def _gap(pair: Pair | None, *quantities: str) -> Estimate | None:
     """The difference in the first of some quantities that the comparison has; None of the baseline itself."""
-    row = None if pair is None else first_of(pair, *quantities)
+    row = None if pair is None else pair.first_of(*quantities)
     # Why a number is not known is said below the table.
     return None if row is None else replace(row.estimate, note=None)
 
@@ -119,35 +129,22 @@ def of_rewards(
     return b.Table(heads, [row[1:] for row in rows], words=2)
 
 
-def _by_quantity(
-    results: Sequence[ArmComparison],
-    heads: Sequence[b.Column],
-    shown: Callable[[Difference], bool],
-    cells: Callable[[Difference], tuple[b.Cell, ...]],
-) -> b.Table:
-    """A row per reward, comparison and quantity that is shown."""
-    rows = [
-        (result.reward, result.name_of(pair), words_of(result, row), *cells(row))
-        for result in results
-        for pair in result.pairs
-        for row in pair.differences
-        if shown(row)
-    ]
-    return of_rewards([*b.columns("arm", "quantity"), *heads], rows, results)
+def differences(results: Sequence[ArmComparison]) -> b.Table:
+    """A row per comparison and quantity that is printed, and where curves differ, if any.
 
-
-def family(results: Sequence[ArmComparison]) -> b.Table:
-    """A row per comparison and quantity that is decided, with failures, and where curves differ, if any."""
+    Only final reward, reward at equal values of the column and failures are decided.
+    """
     rows: list[tuple[b.Cell, ...]] = []
     for result in results:
         for pair in result.pairs:
             of_pair = (result.reward, result.name_of(pair))
-            for row in pair.differences:
-                if row.headline or (row.quantity == "failure_rate" and pair.find("living_reward")):
-                    # A note is below the table.
-                    gap = replace(row.estimate, note=None)
-                    of_row = (words_of(result, row), gap, p_text(row.p_adjusted), decided(row))
-                    rows.append(of_pair + of_row)
+            for row in shown(result, pair):
+                # A note is below the table.
+                gap = replace(row.estimate, note=None)
+                is_tested = row.headline or row.quantity == "failure_rate"
+                word = decided(row) if is_tested else MISSING
+                of_row = (words_of(result, row), gap, p_text(row.p_adjusted), word)
+                rows.append(of_pair + of_row)
             for at, largest, decision in outside_band(result, pair):
                 rows.append((*of_pair, f"largest {at}", largest, "band", decision.value))
     interval = f"difference, {format_percent(results[0].level)} interval"
@@ -157,46 +154,17 @@ def family(results: Sequence[ArmComparison]) -> b.Table:
     return replace(table, detail=results[0].baseline is not None)
 
 
-def exploratory(results: Sequence[ArmComparison]) -> b.Table:
-    """A row per comparison and quantity outside the family: numbers with intervals, and no decision."""
-    table = _by_quantity(
-        results,
-        b.columns("difference", "seeds"),
-        lambda row: not row.headline and row.quantity != "failure_rate",
-        lambda row: (replace(row.estimate, note=None), "{} and {}".format(*row.seeds)),
-    )
-    return replace(table, detail=True)
-
-
-def spreads(results: Sequence[ArmComparison]) -> b.Table:
-    """A row per comparison and quantity of the family: what its interval and its decision are from."""
-    labels = {
-        "between": "sd between seeds",
-        "within": "standard error within runs",
-        "p_welch": "adjusted p by Welch's test",
-        "smallest": "would be found",
-        "seeds_needed": "seeds for the margin",
-    }
-
-    def cells(row: Difference) -> tuple[b.Cell, ...]:
-        return row.between, row.within, p_text(row.p_welch), row.smallest, row.seeds_needed
-
-    heads = [b.Column(key, label) for key, label in labels.items()]
-    return replace(_by_quantity(results, heads, lambda row: row.headline, cells), detail=True)
-
-
 def runs(results: Sequence[ArmComparison]) -> b.Table:
     """A row per run with its own numbers; those that failed have been named."""
     members = [(result.reward, arm.arm, run) for result in results for arm in result.arms for run in arm.runs]
-    names = dict.fromkeys(name for _, _, run in members for name in run.values)
-    names.pop("reward_first", None)
     along = results[0].along.column
     column = "H" if along == "entropy" else along
-    labels = {"along_first": f"first {column}", "along_last": f"last {column}", "last_reward": "last reward"}
+    labels = {"last_reward": "last reward", "along_last": f"last {column}", "ceiling": "ceiling"}
+    names = [name for name in labels if any(name in run.values for _, _, run in members)]
     heads = [
         *b.columns("run", "arm", "n"),
         b.Column("last_step", "last step", unit="step"),
-        *(b.Column(name, labels.get(name, name)) for name in names),
+        *(b.Column(name, labels[name]) for name in names),
     ]
     rows = [
         (reward, run.run, arm, run.n, run.last_step, *map(run.values.get, names))
@@ -223,7 +191,5 @@ def rows(result: ArmComparison) -> Iterator[b.Row]:
             cells |= dict(zip(("seeds", "seeds_baseline"), row.seeds, strict=True))
             cells |= {name: getattr(row.estimate, name) for name in ("level", "method", "note")}
             cells |= {f"inner_{end}": getattr(row.inner, end, None) for end in ("low", "high")}
-            decision = NOT_COMPARABLE if row.headline else None
-            if row.p_adjusted is not None:
-                decision = row.decision.value
+            decision = None if row.p_adjusted is None and not row.headline else word_of(row)
             yield base | cells | {"difference": row.estimate, "decision": decision}

@@ -20,7 +20,7 @@ from entropylaw.report.numbers import (
 )
 from entropylaw.report.words import in_brackets
 from entropylaw.results import Estimate
-from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
+from entropylaw.results.arms import AT_END, ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import replace, sentences
 
 MOST_NAMED = 3
@@ -29,10 +29,9 @@ MOST_NAMED = 3
 FEW = 3
 """Comparisons that are named in the answer, and whose findings have their numbers; more are counted."""
 
-AT_END = ("living_reward", "last_reward")
-"""The final reward: where runs failed or are left out, of the others."""
-
 DECIDED = (Decision.above, Decision.below, Decision.same)
+
+WORDS = (*DECIDED, Decision.undecided)
 
 
 class Compared(NamedTuple):
@@ -86,13 +85,9 @@ def _compared(
         b.Notes(b.labelled("note", sentences(result.findings, "note"))),
         b.Notes(b.labelled("next", _advice(result))),
         b.Heading("Differences", name="differences"),
-        tables.family(results),
+        tables.differences(results),
         _method(results),
-        b.Heading("Exploratory: not adjusted, and not decided", name="exploratory"),
-        tables.exploratory(results),
         b.Notes([note for of_reward in results for note in _unknown(of_reward)], detail=True),
-        b.Heading("Spreads", name="intervals"),
-        tables.spreads(results),
         b.Heading("Runs", name="runs"),
         tables.runs(results),
     ]
@@ -118,14 +113,18 @@ def title(result: ArmComparison) -> str:
 def answer(result: ArmComparison) -> str:
     """What is decided, and how many runs failed: ``clip_cov ends 0.031 lower; 1 of 12 runs failed``."""
     at_end = _outcome(_compared_in(result, *AT_END), "ends", "end")
-    at_equal = _outcome(_compared_in(result, result.along.quantity), "is", "are")
+    compared = _compared_in(result, result.along.quantity)
+    at_equal = _outcome(compared, "is", "are")
     equal = f"at equal {result.along.column}"
-    if at_end and len(result.pairs) == 1:
+    if at_end and at_equal and len(compared) == 1:
         # Its one arm is named already.
-        at_equal = at_equal.removeprefix(f"{result.name_of(result.pairs[0])} is ")
+        at_equal = _sized(compared[0].row)
     parts = ["nothing is decided"]
     if at_end or at_equal:
         parts = [at_end or "nothing is decided at the end", f"{equal} {at_equal or 'nothing is decided'}"]
+    if result.p_arms is not None:
+        tested = sum(len(arm.living) > 1 for arm in result.arms)
+        parts.append(f"no difference between {tested} arms at the end: p = {tables.p_text(result.p_arms)}")
     # One without evaluations has no state.
     runs = [run for arm in result.arms for run in arm.runs if run.n]
     failed = sum(run.failed is not None for run in runs)
@@ -137,7 +136,7 @@ def answer(result: ArmComparison) -> str:
 
 def _compared_in(result: ArmComparison, *quantities: str) -> list[Compared]:
     """Every comparison in the first of some quantities that it has, if any."""
-    rows = ((pair, tables.first_of(pair, *quantities)) for pair in result.pairs)
+    rows = ((pair, pair.first_of(*quantities)) for pair in result.pairs)
     return [Compared(result.name_of(pair), pair, row) for pair, row in rows if row is not None]
 
 
@@ -179,19 +178,18 @@ def size(estimate: Estimate) -> Estimate:
 
 
 def findings(result: ArmComparison) -> Iterator[str]:
-    """A line per word and place: ``lower at the end: clip_cov (adjusted p = 0.00051)``."""
+    """A line per place: ``at step 400 lower: clip_cov (adjusted p = 0.00051); not decided: rloo``."""
     reward = f"{result.reward}, " if result.reward else ""
+    few = len(result.pairs) <= FEW
     for place, compared in _places(result):
-        for word in (*DECIDED, Decision.undecided):
-            members = [one for one in compared if one.row.p_adjusted is not None and one.row.decision is word]
+        parts: list[str] = []
+        for word in (*WORDS, tables.NOT_COMPARABLE):
+            members = [one for one in compared if tables.word_of(one.row) == word]
             if members:
-                head = _word(word)
-                if word is Decision.same:
-                    head += f" {tables.within(result.margin)}"
-                yield f"{reward}{head} {place}: {_listed(members)}"
-        unknown = [one for one in compared if one.row.p_adjusted is None]
-        if unknown:
-            yield f"{reward}not comparable {place}: {_listed(unknown)}"
+                limit = f" {tables.within(result.margin)}" if word == Decision.same else ""
+                parts.append(f"{word}{limit}: {_listed(members, few)}")
+        if parts:
+            yield f"{reward}{place} {'; '.join(parts)}"
     yield from _further(result, reward)
 
 
@@ -210,27 +208,26 @@ def _places(result: ArmComparison) -> Iterator[tuple[str, list[Compared]]]:
 
 def _further(result: ArmComparison, reward: str) -> Iterator[str]:
     """Where curves differ, of a few comparisons; which arms fail more often; what like spreads decide."""
-    for pair in result.pairs:
-        if len(result.pairs) > FEW:
-            break
+    few = len(result.pairs) <= FEW
+    for pair in result.pairs if few else ():
         for at, largest, decision in tables.outside_band(result, pair):
             by = value_and_interval(size(largest))
-            yield f"{reward}{decision.value} {at}: {result.name_of(pair)}, by up to {by} (simultaneous band)"
+            yield f"{reward}{at} {decision.value}: {result.name_of(pair)}, by up to {by} (simultaneous band)"
     for pair in result.pairs:
-        row = pair.find("failure_rate")
+        row = pair.first_of("failure_rate")
         if row is not None and row.decision is not Decision.undecided:
             often = "more" if row.decision is Decision.above else "less"
             yield f"{reward}fails {often} often: {result.name_of(pair)} ({_why(row)})"
     rows_alike = [*_compared_in(result, *AT_END), *_compared_in(result, result.along.quantity)]
-    names = ", ".join(dict.fromkeys(one.name for one in rows_alike if one.row.rests_on_like_spreads))
-    if names:
+    names = ", ".join(dict.fromkeys(one.name for one in rows_alike if one.row.welch_disagrees))
+    if names and not few:
         yield f"{reward}decided only with the spreads of all arms, not by Welch's test: {names}"
 
 
-def _listed(members: Sequence[Compared]) -> str:
+def _listed(members: Sequence[Compared], few: bool) -> str:
     """The names; of a few with the numbers of each, of more undecided ones with those of all."""
-    if len(members) <= FEW:
-        return "; ".join(one.name + in_brackets(_why(one.row)) for one in members)
+    if few:
+        return ", ".join(one.name + in_brackets(_why(one.row)) for one in members)
     names = ", ".join(one.name for one in members)
     found = sorted(one.row.smallest for one in members if one.row.smallest is not None)
     if _decision(members[0].row) is Decision.undecided and found:
@@ -247,8 +244,9 @@ def _why(row: Difference) -> str:
     if row.decision is Decision.same and row.inner is not None:
         return f"{format_percent(row.inner.level)} interval {format_estimate(row.inner).interval}"
     if row.decision is not Decision.undecided:
-        return f"{p}; Welch's test {tables.p_text(row.p_welch)}" if row.rests_on_like_spreads else p
-    text = f"{p}; {format_number(row.smallest, 2)} would be found"
+        return f"{p}; Welch's test {tables.p_text(row.p_welch)}" if row.welch_disagrees else p
+    found = "no possible difference" if row.smallest is None else format_number(row.smallest, 2)
+    text = f"{p}; {found} would be found"
     if (row.seeds_needed or 0) > min(row.seeds):
         text += f", {tables.within(row.margin).removeprefix('within ')} with {row.seeds_needed} seeds per arm"
     return text
@@ -261,12 +259,29 @@ def _about_arms(result: ArmComparison) -> Iterator[b.Note]:
     runs = [run for arm in result.arms for run in arm.runs]
     yield from _named("failed", {run.run: run.failed for run in runs})
     yield from _named("left out", {run.run: run.left_out for run in runs})
-    for note in _named(f"not at equal {result.along.column}", {run.run: run.without_along for run in runs}):
-        names = [run.run for run in runs if run.without_along is not None]
-        yield replace(note, brief=f"{counted(len(names), 'run')}: {', '.join(names)}")
-    compared = [pair.last_step for pair in result.pairs if pair.last_step is not None]
-    longer = [arm for arm in result.arms if compared and (arm.last_step or 0.0) > max(compared)]
-    yield from (b.Note("goes on", f"{arm.arm}, to step {format_step(arm.last_step)}") for arm in longer)
+    reasons = {run.run: run.without_along for run in runs if run.without_along is not None}
+    for pair in result.pairs:
+        reasons |= dict.fromkeys(pair.outside, f"outside the {result.along.column} of the others")
+    for note in _named(f"not at equal {result.along.column}", reasons):
+        yield replace(note, brief=f"{counted(len(reasons), 'run')}: {', '.join(reasons)}")
+    yield from _longer(result)
+
+
+def _longer(result: ArmComparison) -> Iterator[b.Note]:
+    """The arms that go on after a step at which they are compared, and with which arms."""
+    for arm in result.arms:
+        others: dict[float, list[str]] = {}
+        for pair in result.pairs:
+            step = pair.last_step
+            if arm.arm in (pair.arm, pair.baseline) and step is not None and (arm.last_step or 0.0) > step:
+                others.setdefault(step, []).append(pair.baseline if arm.arm == pair.arm else pair.arm)
+        if others:
+            compared = ", ".join(
+                f"{', '.join(names)} at step {format_step(at)}" for at, names in others.items()
+            )
+            yield b.Note(
+                "goes on", f"{arm.arm}, to step {format_step(arm.last_step)}; compared with {compared}"
+            )
 
 
 def _named(label: str, reasons: Mapping[str, str | None]) -> Iterator[b.Note]:
@@ -292,7 +307,7 @@ def _unknown(result: ArmComparison) -> Iterator[b.Note]:
     """Why differences are unknown, or have no interval; those of one reason together."""
     reasons: dict[str, dict[str, None]] = {}
     for pair in result.pairs:
-        for row in pair.differences:
+        for row in tables.shown(result, pair):
             if row.estimate.note:
                 named = f"{result.name_of(pair)}: {tables.words_of(result, row)}"
                 reasons.setdefault(row.estimate.note, {})[named] = None
@@ -308,8 +323,8 @@ def _method(results: Sequence[ArmComparison]) -> b.Notes:
     unit = f"pairs of one {result.paired}" if result.paired else "seeds"
     method = (
         f"{unit} as the unit; p-values of final reward and reward at equal {result.along.column} adjusted "
-        f"by Holm's method over {counted(comparisons, 'comparison')}, intervals not; failures by an exact "
-        f"test, curves by a simultaneous band; same: the {inner} interval lies "
-        f"{tables.within(result.margin)}; would be found: in 80 % of experiments"
+        f"by Holm's method over {counted(comparisons, 'comparison')}, intervals not; all arms by Brown and "
+        f"Forsythe's test; failures by an exact test, curves by a simultaneous band; same: the {inner} "
+        f"interval lies {tables.within(result.margin)}; would be found: in 80 % of experiments"
     )
     return b.Notes([b.Note("method", method)], detail=True)

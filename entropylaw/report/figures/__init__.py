@@ -7,7 +7,7 @@ matplotlib.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,12 +22,16 @@ from entropylaw.results.law import LawFit
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import Entry, RunReport
-    from entropylaw.results.arms import ArmComparison
+    from entropylaw.results.arms import ArmComparison, Pair
 
 Need = Literal["fit", "law", "rewards", "phases", "across", "arms", "samples", "samples_pair"]
 """The part that a figure is drawn from: the entry of a fit, or of one with a law, those of several rewards of
 a run, the entry of phases, the ``PhasesAcross`` of several runs, an ``ArmComparison``, a ``SamplesDocument``,
 or its ``PairedSamples``."""
+
+
+MOST_ROWS = 40
+"""Comparisons of arms that fit a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +77,19 @@ def reward_label(part: Entry[Fit] | Fit) -> str:
 
 
 def is_overlay(result: ArmComparison) -> bool:
-    """Whether all arms are in one pair of axes: each has a colour; more have small panels of their own."""
+    """Whether the curves of all arms are drawn: each has a colour; of more their differences are."""
     return len(result.arms) <= len(ARM_COLOURS)
+
+
+def drawn_pairs(result: ArmComparison) -> Sequence[Pair]:
+    """The comparisons that have a row in a figure of many arms: of more than a page the smallest p-values."""
+    if len(result.pairs) <= MOST_ROWS:
+        return result.pairs
+
+    def smallest_p(pair: Pair) -> float:
+        return min((row.p_value for row in pair.differences if row.headline and row.p_value), default=1.0)
+
+    return sorted(result.pairs, key=smallest_p)[:MOST_ROWS]
 
 
 def _law_caption(part: Entry[Fit] | Fit) -> str:
@@ -132,20 +147,26 @@ def _forecast_caption(part: Entry[Fit] | Fit | Forecast) -> str:
 
 
 def _arms_caption(part: ArmComparison) -> str:
-    """What is drawn of arms, in one pair of axes or in a panel each."""
-    of = f"Reward against {part.along.column}"
-    beyond = "; an arrow marks a run that goes beyond the axes."
-    if is_overlay(part):
-        return (
-            f"{of}. Thin lines are runs, thick ones the means of the arms. Below, the difference of the "
-            f"curves with the {format_percent(part.level)} band, which is simultaneous over curves and "
-            f"comparisons{beyond}"
+    """What is drawn of arms: their curves, or of many the differences."""
+    level = format_percent(part.level)
+    if not is_overlay(part):
+        text = (
+            f"Differences with their {level} intervals, not adjusted: green is higher, red is lower, blue is "
+            "the same within the margin; open dots are not decided"
         )
-    return (
-        f"{of}, a panel per arm: in grey what it is compared with, in blue its runs (thin) and their mean. "
-        f"Bars are where the {format_percent(part.level)} band of the difference, which is simultaneous, "
-        f"excludes 0: at the top where it is above, at the bottom where it is below{beyond}"
-    )
+        if any(arm.failed for arm in part.arms):
+            text += ". Of those with a † runs failed"
+        rows = len(drawn_pairs(part))
+        if rows < len(part.pairs):
+            text += f". {rows} of {len(part.pairs)} comparisons, those with the smallest p-values"
+        return f"{text}."
+    text = f"Reward against {part.along.column}. Thin lines are runs, thick ones the means of the arms"
+    if any(pair.band is not None for pair in part.pairs):
+        text += (
+            f". Below, the difference of the curves with the {level} band, which is simultaneous over curves "
+            "and comparisons"
+        )
+    return f"{text}; an arrow marks a run that goes beyond the axes."
 
 
 CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {

@@ -1,4 +1,4 @@
-"""Arms compared: their curves, reward against entropy or another column, and the differences of these."""
+"""Arms compared: their curves and the differences of these; of many arms the differences of their numbers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropylaw.escaping import counted, one_line
-from entropylaw.report.figures import is_overlay
+from entropylaw.report.figures import drawn_pairs, is_overlay
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import ARM_COLOURS, LINE
-from entropylaw.results.arms import Arm, ArmComparison, Decision, Pair
+from entropylaw.results.arms import AT_END, Arm, ArmComparison, Decision, Difference
 
 _LOOKS: tuple[dict[str, Any], ...] = (
     {"linewidth": 2.6},
@@ -23,21 +23,21 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 )
 """Lines of the arms: curves that cover one another are all seen, also in grey."""
 
-PANEL = 0.62
-"""Inches: height of a small panel."""
-
-NAME = 0.17
-"""Inches: height of the name above a small panel."""
+ROW = 0.17
+"""Inches: height of a comparison of many."""
 
 
 def arms_figure(result: ArmComparison) -> Figure:
     """Runs thin and means of the arms thick, and the difference of the curves below with its band.
 
-    Arms for which there are too few colours have a small panel each. Raises ValueError: no run has a curve.
+    Of arms for which there are too few colours the differences are drawn. Raises ValueError: no run of these
+    few arms has a curve.
     """
+    if not is_overlay(result):
+        return _rows(result)
     if not any(run.along for arm in result.arms for run in arm.runs):
         raise ValueError("no run of these arms has a curve")
-    return _overlay(result) if is_overlay(result) else _panels(result)
+    return _overlay(result)
 
 
 def draw_on(axes: Axes, result: ArmComparison) -> None:
@@ -62,20 +62,19 @@ def ordered(result: ArmComparison) -> list[Arm]:
     return sorted(result.arms, key=lambda arm: arm.arm != result.baseline)
 
 
-def _arm(axes: Axes, arm: Arm, colour: str, *, seeds: bool = True, **look: Any) -> None:
+def _arm(axes: Axes, arm: Arm, colour: str, **look: Any) -> None:
     """Its runs thin, their mean thick."""
-    for run in arm.runs if seeds else ():
+    for run in arm.runs:
         axes.plot(run.along, run.reward, color=colour, zorder=3, linewidth=0.5, alpha=0.6)
     if arm.along:
-        look.setdefault("linewidth", 1.5)
         axes.plot(arm.along, arm.mean, color=colour, zorder=5, **look)
 
 
-def _fit_axes(axes: Axes, arms: Sequence[Arm], room: float = 0.05) -> None:
-    """Limits by the quantiles of the runs, with ``room``, and an arrow for each run that goes beyond them."""
+def _fit_axes(axes: Axes, arms: Sequence[Arm]) -> None:
+    """Limits by the quantiles of the runs, and an arrow for each run that goes beyond them."""
     runs = [run for arm in arms for run in arm.runs if run.along]
     x, y = (limits([getattr(run, name) for run in runs]) for name in ("along", "reward"))
-    axes.set(xlim=p.padded(*x, 0.02, 0.02), ylim=p.padded(*y, room, room))
+    axes.set(xlim=p.padded(*x, 0.02, 0.02), ylim=p.padded(*y, 0.05, 0.05))
     for run in runs:
         for marker, beyond in (
             (">", max(run.along) > x[1]),
@@ -146,75 +145,48 @@ def short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1 - most // 3]}…{text[-(most // 3) :]}"
 
 
-def _panels(result: ArmComparison) -> Figure:
-    """A small panel per arm: in grey what it is compared with, in colour the arm."""
-    arms = ordered(result)
-    in_panels = arms[1:] if result.baseline is not None else arms
-    width = p.width()
-    columns = max(2, min(len(in_panels), int((width - 0.4) / 0.95)))
-    rows = -(-len(in_panels) // columns)
+def _rows(result: ArmComparison) -> Figure:
+    """A row per comparison: the differences of the final reward and at equal values of the column."""
+    pairs = drawn_pairs(result)
+    failed = {arm.arm: arm.failed for arm in result.arms}
     top = 0.1 + LINE
     bottom = 0.36
-    left = 0.5
-    height = top + rows * (PANEL + NAME) + (rows - 1) * 0.05 + bottom
+    height = top + ROW * len(pairs) + bottom
     with p.style():
-        figure = Figure(figsize=(width, height))
-        grid: Any = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        gaps = {"hspace": (NAME + 0.05) / PANEL, "wspace": 0.1}
-        p.margins(figure, left, 0.08, top + NAME, bottom, **gaps)
-        _key(figure, result, arms[0])
-        for i, axes in enumerate(grid.flat):
-            if i >= len(in_panels):
-                axes.set_visible(False)
-                continue
-            arm = in_panels[i]
-            for compared in arms[:1] if result.baseline is not None else arms:
-                if compared is not arm:
-                    _arm(axes, compared, p.colour("grey"), seeds=False)
-            _arm(axes, arm, p.colour("blue"))
-            if result.baseline is not None:
-                _excluded(axes, result.pair(arm.arm, result.baseline))
-            text = p.shown(short(one_line(arm.arm), int(16 * (width - 0.5) / columns / 0.95)))
-            axes.set_title(text, loc="left", fontsize=7, pad=2, color=p.colour("ink"))
-            # The lowest of every column has the numbers.
-            axes.tick_params(labelbottom=i + columns >= len(in_panels))
-        # Bars are above and below the curves.
-        _fit_axes(grid[0, 0], arms, room=0.15)
-        grid[0, 0].xaxis.set_major_locator(p.few(3))
-        grid[0, 0].yaxis.set_major_locator(p.few(3))
-        middle = 0.5 * (bottom + height - top) / height
-        figure.text(0.05 / width, middle, "reward", rotation=90, va="center", ha="left", fontsize=7.5)
-        x = 0.5 * (left + width - 0.08) / width
-        figure.text(x, 0.05 / height, _column_label(result), ha="center", va="bottom", fontsize=7.5)
+        figure = Figure(figsize=(p.width(), height))
+        made: Any = figure.subplots(1, 2, sharey=True)
+        p.margins(figure, 0.36 * p.width(), 0.1, top, bottom, wspace=0.1)
+        columns = ("final reward", f"at equal {short(one_line(result.along.column), 10)}")
+        families = (AT_END, (result.along.quantity,))
+        for axes, title, quantities in zip(made, columns, families, strict=True):
+            axes.set_title(p.shown(title), fontsize=7, pad=2, color=p.colour("ink"))
+            axes.axvline(0.0, color=p.colour("muted"), linewidth=0.8, zorder=2)
+            axes.xaxis.set_major_locator(p.few(3))
+            for row, pair in enumerate(pairs):
+                difference = pair.first_of(*quantities)
+                if difference is not None:
+                    _difference(axes, row, difference)
+        names = []
+        for pair in pairs:
+            name = p.shown(short(one_line(result.name_of(pair)), int(18 * p.width() / p.WIDTH)))
+            names.append(f"{name} †" if failed[pair.arm] or failed[pair.baseline] else name)
+        made[0].set_yticks(range(len(pairs)), names, color=p.colour("ink"))
+        made[0].set_ylim(len(pairs) - 0.4, -0.6)
+        against = "the other arm" if result.baseline is None else short(one_line(result.baseline), 24)
+        middle = 0.5 * (made[0].get_position().x0 + made[1].get_position().x1)
+        label = p.shown(f"difference from {against}")
+        figure.text(middle, 0.05 / height, label, ha="center", va="bottom", fontsize=7.5)
     return figure
 
 
-def _key(figure: Figure, result: ArmComparison, first: Arm) -> None:
-    """One line above the panels: what is grey, and what the bars at the bottom are."""
-    p.mark(figure, (0.08, 0.26), 0.1, color=p.colour("grey"), linewidth=1.6)
-    name = short(one_line(first.arm), 16) if result.baseline is not None else "the other arms"
-    p.write(figure, 0.31, 0.05, p.shown(name), color=p.colour("grey", words=True))
-    if result.baseline is not None:
-        right = p.width() - 0.06
-        for colour, text, x in (("green", "above 0", 1.08), ("vermilion", "below 0", 0.44)):
-            p.mark(figure, (right - x - 0.14, right - x), 0.1, color=p.colour(colour), linewidth=3)
-            p.write(figure, right - x + 0.04, 0.05, text, color=p.colour(colour, words=True))
-        p.write(figure, right - 1.27, 0.05, "band", ha="right")
-
-
-def _excluded(axes: Axes, pair: Pair | None) -> None:
-    """Where the simultaneous band of the difference excludes 0: a bar, at the top where it is above."""
-    if pair is None or pair.band is None:
+def _difference(axes: Axes, row: int, difference: Difference) -> None:
+    """A difference with its interval, in the colour of what is decided; open where nothing is."""
+    estimate = difference.estimate
+    if estimate.value is None:
         return
-    places = {Decision.above: ("green", 0.94), Decision.below: ("vermilion", 0.06)}
-    for decision, low, high, _ in pair.band.outside:
-        name, y = places[decision]
-        axes.plot(
-            [low, high],
-            [y, y],
-            transform=axes.get_xaxis_transform(),
-            color=p.colour(name),
-            linewidth=3,
-            solid_capstyle="butt" if high > low else "projecting",
-            zorder=7,
-        )
+    colours = {Decision.above: "green", Decision.below: "vermilion", Decision.same: "blue"}
+    name = colours.get(difference.decision, "muted")
+    face = p.colour("ring" if difference.decision is Decision.undecided else name)
+    axes.plot(p.ends(estimate, estimate.value), [row, row], color=p.colour(name), linewidth=1.3, zorder=3)
+    look: dict[str, Any] = {"markeredgecolor": p.colour(name), "markerfacecolor": face, "markersize": 3.6}
+    axes.plot([estimate.value], [row], "o", zorder=4, **look)
