@@ -83,7 +83,8 @@ def find(tables: Sequence[str], folder: Path, by: Sequence[str] = ()) -> tuple[l
         if file.ours or file.types.keys() >= _OURS:
             gathered.skip(source.name, f"{shown(source.name)} was written by entropylaw, and has no samples")
             continue
-        run = source.path.resolve().parent.name if same_names else source.path.name.split(".")[0]
+        named = source.path.name.removesuffix(packing_of(source.path))
+        run = source.path.resolve().parent.name if same_names else Path(named).stem
         files.append(replace(file, step=step_of(source), run=run, task=_task_of(source)))
         gathered.notes += notes
     gathered.check_any(files, "no-sample-files")
@@ -303,7 +304,7 @@ def _inspect(document: Mapping[str, Any]) -> Iterator[dict[str, object]]:
             "error": bool(sample.get("error")),
             "truncated": bool(sample.get("limit")),
             "tokens": ((sample.get("output") or {}).get("usage") or {}).get("output_tokens"),
-            "domain": about.get("task"),
+            "task": about.get("task"),
             "model": about.get("model"),
         }
         for scorer, score in (sample.get("scores") or {None: {}}).items():

@@ -262,19 +262,12 @@ def test_an_archive_of_inspect(tmp_path: Path) -> None:
         read(path)
 
 
-def other_filter() -> Rows:
-    return [{**row, "filter": name} for name in ("a", "b") for row in plain()]
-
-
 GIVEN_OTHER_ANSWERS = [{"idx": 0, "correct": True, "gt": answer} for answer in "xy"]
 OTHER_LENGTHS = [{"idx": 1, "score": [1, 0], "pred": ["a"], "gt": "a"}]
 # Name of the file, rows or a document, the error's slug, words of the error.
 REFUSED: dict[str, tuple[str, Any, str, str]] = {
     "a sample twice": ("a.jsonl", plain() + plain()[:1], "repeated-samples", "such as 'a'"),
     "an answer counted twice": ("a.csv", counted() + counted()[:1], "repeated-samples", "again"),
-    "two filters": ("a.jsonl", other_filter(), "rows-are-not-samples", "'filter' (2 values"),
-    "two filters of lm-eval": ("a.jsonl", lm_eval(), "rows-are-not-samples", "strict-match"),
-    "two scorers": ("a.json", inspected(("match", "model")), "rows-are-not-samples", "scorer"),
     "per cent": ("a.csv", [{"problem": i, "score": 34.2} for i in range(3)], "not-a-verdict", "per cent"),
     "a score": ("a.csv", [{"problem": i, "score": i / 3} for i in range(3)], "not-a-verdict", "is a score"),
     "other words": ("a.csv", [{"problem": 1, "right": "P"}], "not-a-verdict", "'p'"),
@@ -432,15 +425,26 @@ def test_positions_identify_problems_where_all_files_have_as_many_rows(tmp_path:
         read(*files)
 
 
-def test_lm_eval_by_one_filter_and_one_row_of_a_document(tmp_path: Path) -> None:
+def test_rows_of_several_filters_and_scorers_are_not_samples_of_one_problem(tmp_path: Path) -> None:
     rows = lm_eval()
-    assert read(write(tmp_path / "a.jsonl", rows), only=("filter=strict-match",)).rows[0]["samples"] == 3
+    filters = read(write(tmp_path / "a.jsonl", rows))
+    assert [(row["filter"], row["samples"]) for row in filters.rows] == [
+        ("flexible-extract", 3),
+        ("strict-match", 3),
+    ]
+    assert any(note.startswith("rows differ in 'filter' ('flexible-extract', 's") for note in filters.notes)
+    assert read(tmp_path / "a.jsonl", only=("filter=strict-match",)).rows[0]["samples"] == 3
     unnamed = [{name: cell for name, cell in row.items() if name != "filter"} for row in rows]
     path = write(tmp_path / "samples_gsm_2025-03-04T16-36-09.8.jsonl", unnamed)
-    with pytest.raises(EntropyLawError, match="one for each filter, which no column names"):
-        read(path)
+    assert [(row["occurrence"], row["samples"]) for row in read(path).rows] == [("1", 3), ("2", 3)]
     (row,) = read(path, only=("occurrence=1",)).rows
-    assert (row["domain"], row["samples"], row["pass@1"]) == ("gsm", 3, pytest.approx(2 / 3))
+    assert (row["samples"], row["pass@1"]) == (3, pytest.approx(2 / 3))
+    write(tmp_path / "samples_aime_2025-03-04T16-36-09.8.jsonl", unnamed[:2])
+    tasks = read(str(tmp_path / "samples_*"), only=("occurrence=1",))
+    assert [(row["task"], row["samples"]) for row in tasks.rows] == [("aime", 2), ("gsm", 3)]
+    scored = tmp_path / "log.json"
+    scored.write_text(json.dumps(inspected(("match", "model"))), encoding="utf-8")
+    assert [(row["scorer"], row["n"]) for row in read(scored).rows] == [("match", 4), ("model", 4)]
 
 
 def test_steps_and_runs_by_the_names_of_files(tmp_path: Path) -> None:
@@ -466,7 +470,9 @@ def test_a_row_per_problem_has_its_right_samples(tmp_path: Path) -> None:
         for key, samples in TRUTH.items()
     ]
     (row,) = read(write(tmp_path / "a.csv", rows)).rows
-    assert (row["domain"], row["samples"], row["n"]) == ("x", 12, 4)
+    # What has one value divides nothing.
+    assert "task" not in row
+    assert (row["samples"], row["n"]) == (12, 4)
     assert {k: row[f"pass@{k}"] for k in PASS} == pytest.approx(PASS)
     rows[0]["c"] = 5
     with pytest.raises(EntropyLawError, match="c is above n"):
