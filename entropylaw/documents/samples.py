@@ -110,7 +110,7 @@ class PairedSamples(Struct, frozen=True, kw_only=True):
 
     ``now`` and ``base`` are their names, ``problems`` how many both have, ``left_out`` how many are in one
     alone. ``solved`` is the chance of a right sample above which a problem is solved, ``first_loss`` the
-    smallest k whose loss is certain.
+    smallest k whose loss is certain. ``no_fates`` says why there are none, where the samples are too few.
     """
 
     now: str
@@ -122,6 +122,7 @@ class PairedSamples(Struct, frozen=True, kw_only=True):
     at_k: tuple[AtK, ...]
     fates: tuple[Fate, ...]
     unsolved: Unsolved
+    no_fates: str = ""
     first_loss: int | None = None
 
     def fate(self, name: str) -> Fate:

@@ -243,6 +243,8 @@ def _fate(name: str) -> Accessor:
         pair = held[0].against
         if pair is None:
             return _NO_PAIR
+        if pair.no_fates:
+            return Unknown(reason=pair.no_fates)
         return float(len(pair.fate(name).problems))
 
     return read

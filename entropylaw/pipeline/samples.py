@@ -23,7 +23,7 @@ from entropylaw.documents.samples import (
     Unsolved,
 )
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import listing, shown
+from entropylaw.escaping import counted, listing, shown
 from entropylaw.pipeline.given_options import checked
 from entropylaw.results import Estimate
 from entropylaw.samples.against import CLASSES, chances, common, critical, on_unsolved, student
@@ -128,13 +128,6 @@ def _compared(
             f"the first problems are {shown(counts.problem[0])} and {shown(base_counts.problem[0])}; "
             "see --problem",
         )
-    fewest = min(now.least, base.least)
-    if fewest * options.solved < FEWEST_EXPECTED:
-        notes += (
-            f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly distinguished from "
-            "0: kept, gained and lost problems rest on assumptions; more samples, or --solved "
-            f"{min(1 / fewest, 0.5):.1g}, decide them",
-        )
     left_out = len(counts.n) + len(base_counts.n) - 2 * len(now.n)
     return pairing(name, now, base_name, base, left_out, options), notes, unread
 
@@ -186,6 +179,7 @@ def pairing(
         level=options.level,
         at_k=tuple(at_k),
         fates=tuple(_fates(now, base, options)),
+        no_fates=_why_no_fates(now, base, options.solved),
         unsolved=_unsolved(now, base, options.level),
         first_loss=next((row.k for row in at_k if row.word == "loss"), None),
     )
@@ -237,8 +231,21 @@ def _estimate_by_t(value: float, std_error: float, problems: int, level: float) 
     )
 
 
+def _why_no_fates(now: Counts, base: Counts, solved: float) -> str:
+    """Why no problem is kept, gained or lost; empty where the samples decide it."""
+    fewest = min(now.least, base.least)
+    if fewest * solved >= FEWEST_EXPECTED:
+        return ""
+    return (
+        f"{counted(fewest, 'sample')} of a problem cannot distinguish a chance of {solved:g} from 0, so that "
+        f"none is kept, gained or lost; more samples, or --solved {min(1 / fewest, 0.5):.1g}, decide it"
+    )
+
+
 def _fates(now: Counts, base: Counts, options: SampleOptions) -> list[Fate]:
     """The problems that were kept, gained, lost and never solved, with the number expected of each."""
+    if _why_no_fates(now, base, options.solved):
+        return []
     level = options.level
     by_fate, draws = chances(now, base, options.solved)
     likeliest = by_fate.argmax(axis=1)

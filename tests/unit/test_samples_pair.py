@@ -129,14 +129,42 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert row.now - row.base == pytest.approx(made.rows[-1]["pass@1"] - made.rows[0]["pass@1"])
 
 
-def test_few_samples_do_not_decide_the_fate_of_problems_and_a_note_says_so() -> None:
+def test_few_samples_decide_no_fate_and_the_reason_is_said(run: Any, tmp_path: Path) -> None:
     decided, rare = document(against=0), document(against=0, solved=0.001)
-    assert not any("rest on assumptions" in note for note in decided.notes)
-    assert any(note.endswith("more samples, or --solved 0.02, decide them") for note in rare.notes)
     assert decided.against is not None
     for fate in decided.against.fates:
         assert fate.expected.low <= fate.expected.value <= fate.expected.high
     assert sum(fate.expected.value for fate in decided.against.fates) == pytest.approx(100)
+    assert rare.against is not None
+    assert not rare.against.fates
+    reason = "64 samples of a problem cannot distinguish a chance of 0.001 from 0"
+    assert reason in " ".join(rendered(rare, "text").split())
+    path = tmp_path / "x.samples.json"
+    path.write_text(dumps(rare.to_json()), encoding="utf-8")
+    checked = run("check", str(path), "--fail-if", "lost_problems>5")
+    assert (checked.returncode, reason in checked.stdout) == (5, True)
+    drawn = run("plot", "flow", str(path), "-o", str(tmp_path / "x.svg"))
+    assert (drawn.returncode, reason in drawn.stderr) == (4, True)
+
+
+def test_fates_of_chances_that_no_family_has() -> None:
+    """A third each of two chances near the threshold and one far from it, which is known of these draws."""
+    covered = np.zeros(4)
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        base_chance, now_chance = random.choice([0.002, 0.03, 0.5], (2, 120))
+        _, draws = against.chances(side(random, now_chance, 128), side(random, base_chance, 128), 0.01)
+        now_solved, base_solved = now_chance > 0.01, base_chance > 0.01
+        true = [
+            (now_solved & base_solved).sum(),
+            (now_solved & ~base_solved).sum(),
+            (~now_solved & base_solved).sum(),
+            (~now_solved & ~base_solved).sum(),
+        ]
+        low, high = np.quantile(draws, (0.025, 0.975), axis=0)
+        covered += (low <= true) & (true <= high)
+    assert covered.min() >= 8
+    assert covered.mean() >= 10
 
 
 @pytest.mark.parametrize("format", ["text", "markdown", "csv", "latex"])

@@ -101,7 +101,8 @@ def of_pair(pair: PairedSamples, level: float) -> Iterator[b.Block]:
     yield b.Heading(f"{pair.now} against {pair.base}", 2, about)
     yield b.paragraphs(answer(pair))
     yield b.table_of(AT_K, pair.at_k, b.PEOPLE, words=0)
-    yield b.Table(FATES, list(map(_fate, pair.fates)))
+    if pair.fates:
+        yield b.Table(FATES, list(map(_fate, pair.fates)))
     yield from figures_of("samples_pair", pair)
     yield b.Notes(list(_findings(pair)))
 
@@ -147,6 +148,8 @@ def _findings(pair: PairedSamples) -> Iterator[b.Note]:
             f"them: {format_number(unsolved.now)} against {format_number(unsolved.base)}, "
             f"difference {format_interval(unsolved.difference)}",
         )
+    if pair.no_fates:
+        yield b.Note("caution", pair.no_fates)
     if pair.left_out:
         yield b.Note("caution", f"{pair.left_out} problems are in one table alone, and in no difference")
 
