@@ -4,7 +4,7 @@
 
 Worlds are distributions of the chance that a sample is right. Those of *correlated* come in clusters of
 four that are alike. The truth is the mean of the same estimator over a million problems.
-Shapes that nobody fits: *log-uniform*, *four points*, and the shares of right samples of runs of the lab. The
+Shapes of no family that is fitted: *log-uniform*, *four points*, and shares of right samples of the lab. The
 constants of the fates were chosen on the worlds before *set aside*, and judged once on those after it.
 """
 

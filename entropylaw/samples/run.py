@@ -446,7 +446,10 @@ def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least
         low, high = fewest[uneven].min(), most[uneven].max()
         yield f"problems have {low} to {high} samples: pass@k is given for k up to the fewest"
     if "answer" not in about["columns"]:
-        yield "no column has answers: no distinct answers; --answer names one, for these and maj@k"
+        yield (
+            "no column has answers (--answer names one): there are no distinct answers, and maj@k takes all "
+            "wrong samples for one answer"
+        )
     elif len(set(fewest)) > 1:
         yield f"distinct answers are counted among {least} samples, the fewest of a problem"
 
