@@ -76,7 +76,7 @@ def document_of(
     unread = list(sampled.unread)
     comparisons: list[PairedSamples] = []
     if against is not None:
-        comparisons, further_notes, further_unread = _compared(sampled, against, options, progress)
+        comparisons, further_notes, further_unread = _compared(sampled, tables, against, options, progress)
         notes += further_notes
         unread += further_unread
     return as_stored(
@@ -95,7 +95,11 @@ def document_of(
 
 
 def _compared(
-    sampled: Sampled, against: str, options: SampleOptions, progress: Callable[[float], None] | None
+    sampled: Sampled,
+    tables: Sequence[str],
+    against: str,
+    options: SampleOptions,
+    progress: Callable[[float], None] | None,
 ) -> tuple[list[PairedSamples], tuple[str, ...], list[Unread]]:
     """The last row of every group against another step or group, or against another table.
 
@@ -118,11 +122,11 @@ def _compared(
     pairs = []
     failures = []
     for row, base_row in base_rows.items():
-        name = sampled.name(row)
+        name = _of_table(Path(tables[0]).name if named and len(tables) == 1 else "", sampled.name(row))
         if base_row is None:
             failures.append(f"{name} is not compared: {against} has no such group")
             continue
-        base_name = f"{named}, {base_sampled.name(base_row)}".removeprefix(", ")
+        base_name = _of_table(named, base_sampled.name(base_row))
         counts = sampled.counts[row], base_sampled.counts[base_row]
         now, base = common(*counts)
         if len(now.n) < 2:
@@ -137,6 +141,11 @@ def _compared(
         hint = f"the first problems are {' and '.join(problems)}; see --problem"
         raise InputError("no-common-problems", "; ".join(failures), hint)
     return pairs, (*notes, *failures), unread
+
+
+def _of_table(table: str, row: str) -> str:
+    """The name of a row with that of its table, where it has one."""
+    return f"{table}, {row}".removeprefix(", ").replace(", the table", "")
 
 
 def _last_rows(sampled: Sampled) -> dict[tuple[Any, ...], int]:

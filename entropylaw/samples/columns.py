@@ -21,7 +21,7 @@ from entropylaw.tokens.query import quoted, stripped, text
 NAMES: dict[str, tuple[str, ...]] = {
     "right": (
         *("right", "correct", "is_correct", "passed", "acc", "plus", "exact_match", "score", "scores"),
-        *("reward", "c", "n_correct", "num_correct"),
+        *("graded_list", "reward", "c", "n_correct", "num_correct"),
     ),
     "answer": ("pred", "prediction", "predicted_answer", "extracted_answer", "final_answer", "answer"),
     "step": (
@@ -30,7 +30,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "sample": ("sample", "sample_id", "sample_idx", "sample_index", "rollout_idx", "completion_id"),
     "tokens": ("tokens", "response_length", "completion_tokens", "output_tokens", "num_tokens"),
-    "count": ("n", "count"),
+    "count": ("n", "count", "num_samples", "k"),
     "error": ("error",),
     "truncated": ("truncated", "is_truncated"),
     "reference": ("gt", "ground_truth", "gts", "target", "reference", "reference_answer"),
@@ -81,6 +81,7 @@ _LAYOUTS: Mapping[str, tuple[set[str], Mapping[str, str]]] = {
         {"problem": "example_id", "right": "reward", "answer": "", "reference": "answer"}
         | {"tokens": "token_usage.output_tokens"},
     ),
+    "lighteval": ({"doc", "model_response", "metric"}, {"problem": "doc.id", "answer": ""}),
     "human-eval": ({"task_id", "completion", "passed"}, {"problem": "task_id", "right": "passed"}),
     "Qwen2.5-Math": ({"idx", "pred", "score", "gt"}, {"problem": "idx", "right": "score"}),
 }
@@ -111,7 +112,8 @@ class SampleColumns:
 
     ``named`` has for every role the column as a user names it; ``lists`` are the roles whose column has one
     value per sample in a row. ``keys`` are columns that may identify problems, the likeliest first.
-    ``stored`` are the columns that are read; ``layout`` is what wrote the file. The expression of a group is
+    ``stored`` are the columns that are read; ``layout`` is what wrote the file. Where a row's verdict is a
+    share of its samples, these are ``averaged`` many. The expression of a group is
     empty where its value is the run of the file. Where only ``plain`` columns can be read, fields and lists
     are refused.
     """
@@ -127,6 +129,12 @@ class SampleColumns:
     conditions: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
     hashed: bool = False
+    averaged: int = 0
+
+    @property
+    def counted(self) -> bool:
+        """Whether a row has a number of samples, and how many of them are right."""
+        return self.averaged > 0 or (self.named["right"].casefold() in RIGHT_COUNTS and "count" in self.roles)
 
     @property
     def ordered(self) -> bool:
@@ -229,6 +237,10 @@ def resolve(file: TableFile, options: SampleOptions, key: str = "") -> SampleCol
         condition = columns.condition(options.right_when, "--right-when")
         columns.roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
         named["right"] = options.right_when
+    if columns.averaged:
+        number = f"TRY_CAST({columns.roles['right']} AS DOUBLE) * {columns.averaged}"
+        columns.roles["right"] = f"CASE WHEN ABS({number} - ROUND({number})) < 1e-6 THEN ROUND({number}) END"
+        columns.roles["count"] = text(str(columns.averaged))
     columns.named = {"problem": " + ".join(keys) or "position of the row", **named}
     columns.conditions = [columns.condition(only, "--only") for only in options.only]
     columns.hashed = not options.problem and _has_prompts(file, keys)
@@ -245,8 +257,9 @@ def is_text(name: str) -> bool:
 def keys_of(file: TableFile, used: Collection[str]) -> list[str]:
     """The columns that may identify problems by their names: ids first, ids of other things last."""
 
-    def order(name: str) -> tuple[bool, bool]:
-        return _OF_SAMPLES.search(name.casefold()) is not None, is_text(name)
+    def order(name: str) -> tuple[bool, bool, bool]:
+        is_id = name.casefold().endswith(("id", "idx", "index", "key", "hash"))
+        return _OF_SAMPLES.search(name.casefold()) is not None, is_text(name), not is_id
 
     of_sample = {name for name in used if name.casefold() not in NAMES["sample"]}
     names = [
@@ -290,6 +303,11 @@ def named_columns(
     count = columns.file.types.get(named["count"], pa.string())
     if not pa.types.is_string(count) and not is_number(count):
         named["count"] = ""
+    if columns.layout == "lighteval":
+        named["right"] = _shares_of(columns)
+    if named["count"].casefold() == "k" and named["right"].casefold() not in RIGHT_COUNTS:
+        # It may be that of pass@k.
+        named["count"] = ""
     for role in ("right", "answer", "step", "sample", "tokens", "count", "label"):
         if (option := getattr(options, role)) is not None:
             named[role] = option
@@ -298,6 +316,18 @@ def named_columns(
     elif not named["right"]:
         named["right"] = _only_reward(columns, [*named.values()])
     return {role: name for role, name in named.items() if name}
+
+
+def _shares_of(columns: SampleColumns) -> str:
+    """The metric of lighteval that is the share of right samples, of most of them: ``pass@1:4_samples``."""
+    names = [column.name for column in columns.file.types["metric"]]
+    sizes = {name: re.search(r"pass@1:(\d+)(?:_samples)?$|pass@k:k=1&n=(\d+)$", name) for name in names}
+    found = {name: int(match[1] or match[2]) for name, match in sizes.items() if match}
+    if not found:
+        return f"metric.{names[0]}" if len(names) == 1 else ""
+    best = max(found, key=lambda name: found[name])
+    columns.averaged = found[best]
+    return f"metric.{best}"
 
 
 def _is_flag_or_number(kind: pa.DataType) -> bool:
@@ -340,10 +370,10 @@ def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> 
             del named[role]
         return []
     if "answer" not in lists:
-        if options.right is None:
+        if options.right is None and not pa.types.is_boolean(kinds["right"].value_type):
             raise InputError(
                 "list-of-verdicts",
-                f"{shown(named['right'])} of {shown(file.name)} has a list of verdicts in a row, "
+                f"{shown(named['right'])} of {shown(file.name)} has a list of numbers in a row, "
                 "and no column has a list of answers",
                 "name it with --right where each is of one sample",
             )
@@ -425,7 +455,7 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str, groups: 
             value = f"UNNEST(CASE WHEN {same_length} THEN {value} ELSE ERROR('lists of other lengths') END)"
         fields[role] = f"CAST({value} AS {'DOUBLE' if role == 'tokens' else 'VARCHAR'})"
     where = " AND ".join(("TRUE", *columns.conditions))
-    if columns.named["right"].casefold() not in RIGHT_COUNTS or "count" not in roles:
+    if not columns.counted:
         return _select(fields, source, where)
     # A row of n samples with c right ones is c right samples and n - c wrong ones.
     right = _count(roles["right"])

@@ -85,6 +85,12 @@ class Split:
         name = self.name.casefold()
         return bool(_DRAWS.search(name)) and (in_a_row or name in (*NAMES["sample"], "seed", "epoch"))
 
+    @property
+    def may_be_parts(self) -> bool:
+        """Whether its values may be parts of the problems: few, and not measured."""
+        measured = (re.fullmatch(r"-?\d*\.\d+", value) for value in self.values)
+        return len(self.values) <= MOST_PARTS and not any(measured)
+
 
 def key_of(engine: Backend, samples: str, keys: Sequence[str]) -> str:
     """The column that identifies problems, of those that may by their names, the likeliest first.
@@ -133,7 +139,7 @@ def divided(
             notes.append(f"rows differ in {values}, which are not samples of one problem: a row for each")
         elif split.nested and name in PARTS and name not in of_files:
             groups.append(name)
-        elif split.nested and name != "run" and len(split.values) <= MOST_PARTS:
+        elif split.nested and name != "run" and split.may_be_parts:
             notes.append(f"problems differ in {values}, all together: --by {name} divides them")
         elif split.alike and split.may_number and _split(engine, samples, name, groups).most == 1:
             notes.append(f"{shown(name)} numbers the samples of a problem: --by {name} divides them")

@@ -60,7 +60,10 @@ def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
             f"has values up to {most:g} ({listing(values, 5)}): per cent or counts, not verdicts on single "
             "samples"
         )
-        hint = f"give the verdicts themselves, or --right-when '{column}>={most:g}' for scores"
+        hint = (
+            "name the column or the field of verdicts with --right, or say from where on a score is right, "
+            f"such as --right-when '{column}>=LIMIT'"
+        )
     else:
         message = f"is a score, or has words that are no verdicts: {listing(values, 5)}"
     raise InputError("not-a-verdict", f"{shown(column)} {message}", hint)

@@ -190,6 +190,77 @@ def inspected(scorers: tuple[str, ...] = ("match",)) -> dict[str, Any]:
     return {**about, "samples": samples}
 
 
+def of_lists() -> Rows:
+    """Verdicts of a problem in a list, without answers."""
+    return [
+        {"question_id": key, "question_title": "T", "graded_list": [right for right, _ in samples]}
+        for key, samples in TRUTH.items()
+    ]
+
+
+def lighteval() -> Rows:
+    """Details of lighteval: shares of right samples."""
+    rows = []
+    for key, samples in TRUTH.items():
+        share = sum(right for right, _ in samples) / 4
+        metric = {"extractive_match": float(samples[0][0]), "math_pass@1:4_samples": share}
+        text = [answer for _, answer in samples]
+        rows.append({"doc": {"id": key, "query": "Q"}, "model_response": {"text": text}, "metric": metric})
+    return rows
+
+
+def of_k() -> Rows:
+    return [
+        {"name": key, "k": 4, "n_correct": sum(right for right, _ in samples)}
+        for key, samples in TRUTH.items()
+    ]
+
+
+WITHOUT_ANSWERS: dict[str, tuple[str, Callable[[], Any]]] = {
+    "lists of verdicts": ("a.jsonl", of_lists),
+    "lists of verdicts in Parquet": ("a.parquet", of_lists),
+    "lists of verdicts in a document": ("a.json", of_lists),
+    "lighteval": ("details.jsonl", lighteval),
+    "lighteval in Parquet": ("details.parquet", lighteval),
+    "right ones of k": ("a.csv", of_k),
+    "a document of right ones of k": (
+        "a.json",
+        lambda: {"model": "m", "k": 4, "results": [{"n_correct": row["n_correct"]} for row in of_k()]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_ANSWERS)
+def test_formats_without_answers(tmp_path: Path, name: str) -> None:
+    file, content = WITHOUT_ANSWERS[name]
+    path = tmp_path / file
+    if path.suffix == ".json":
+        path.write_text(json.dumps(content(), indent=1), encoding="utf-8")
+    else:
+        write(path, content())
+    (row,) = read(path).rows
+    assert (row["problems"], row["samples"], row["n"], row["missing"]) == (3, 12, 4, 0)
+    assert {k: row[f"pass@{k}"] for k in PASS} == pytest.approx(PASS, abs=1e-12)
+    # Of two right and two wrong ones half counts.
+    assert row["maj@4"] == pytest.approx((1 / 2 + 0 + 1) / 3)
+    assert "distinct" not in row
+
+
+def test_a_share_that_is_none_of_its_samples_is_refused(tmp_path: Path) -> None:
+    rows = lighteval()
+    rows[0]["metric"]["math_pass@1:4_samples"] = 0.3
+    assert_refused(write(tmp_path / "a.jsonl", rows), "bad-count", "whole number")
+
+
+def test_a_verdict_on_one_of_several_responses_is_said(tmp_path: Path) -> None:
+    rows = [{**row, "resps": [["7", "8", "7"]]} for row in lm_eval()]
+    sampled = read(write(tmp_path / "a.jsonl", rows))
+    assert any(
+        note.startswith("a row of 'a.jsonl' has 3 responses: each verdict is") for note in sampled.notes
+    )
+    assert not any("responses" in note for note in read(write(tmp_path / "b.jsonl", lm_eval())).notes)
+
+
 BY_METRIC = {"right": "metrics.correct_answer", "answer": "completion"}
 BY_WORDS = {"right_when": "result=passed", "answer": "completion"}
 FORMATS: dict[str, tuple[str, Callable[[], Rows], dict[str, Any]]] = {
@@ -273,7 +344,7 @@ REFUSED: dict[str, tuple[str, Any, str, str]] = {
     "other words": ("a.csv", [{"problem": 1, "right": "P"}], "not-a-verdict", "'p'"),
     "0 and -1": ("a.csv", [{"problem": i, "score": i - 1} for i in (0, 1)], "not-a-verdict", "0 and -1"),
     "an object": ("a.jsonl", [{"problem": 1, "score": {"x": 1}}], "not-a-verdict", "a list or an object"),
-    "lists of verdicts": ("a.jsonl", [{"problem": 1, "score": [1, 0]}], "list-of-verdicts", "--right"),
+    "lists of scores": ("a.jsonl", [{"problem": 1, "score": [1, 0]}], "list-of-verdicts", "--right"),
     "lists of other lengths": ("a.jsonl", OTHER_LENGTHS, "file-corrupt", "lists of other lengths"),
     "no verdict": ("a.csv", [{"problem": 1, "text": "x"}], "no-verdict-column", "'text'"),
     "several rewards": ("a.jsonl", trl(format_reward=1.0), "several-verdicts", "'correctness_reward', 'for"),

@@ -207,7 +207,8 @@ def test_the_page_and_the_figures() -> None:
 def test_another_table_and_other_rows(tmp_path: Path) -> None:
     made = samples(COUNTS, against=LAB / "rloo_s0" / "counts.parquet", k=(1, 8))
     (pair,) = made.against
-    assert (pair.base, pair.base_row) == ("counts.parquet, step 400", None)
+    assert (pair.now, pair.base) == ("counts.parquet, step 400", "counts.parquet, step 400")
+    assert pair.base_row is None
     assert [row.k for row in pair.at_k] == [1, 8]
     other = write(tmp_path / "a.csv", [{"problem": f"x{i}", "right": 1} for i in range(9)])
     with pytest.raises(EntropyLawError, match="0 problems in common"):
@@ -215,6 +216,15 @@ def test_another_table_and_other_rows(tmp_path: Path) -> None:
     with pytest.raises(EntropyLawError, match="0 rows are of it") as caught:
         document(against=41)
     assert caught.value.hint == "step is '0', '40', '100', '200', '400'; see --only"
+
+
+def test_the_columns_of_a_comparison_have_the_names_of_their_files(run: Any, tmp_path: Path) -> None:
+    for name, right in (("rl", 1), ("base", 0)):
+        write(tmp_path / f"{name}.jsonl", [{"problem": i, "right": right} for i in range(4) for _ in "ab"])
+    printed = run("samples", "rl.jsonl", "--against", "base.jsonl").stdout
+    assert "rl.jsonl against base.jsonl · 4 problems in both" in printed
+    assert re.search(r"  k +rl.jsonl +base.jsonl +difference", printed)
+    assert re.search(r"  1 +1.00 +0.000 +\+1.00 —", printed)
 
 
 RUNS = [LAB / name / "counts.parquet" for name in ("grpo_s0", "rloo_s0", "clip_cov_s0")]

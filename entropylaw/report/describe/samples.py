@@ -19,6 +19,7 @@ from entropylaw.report.numbers import (
     value_and_interval,
 )
 from entropylaw.results import Estimate
+from entropylaw.results.result import replace
 
 SIZES = {
     "problems": "problems",
@@ -109,7 +110,9 @@ def of_pair(pair: PairedSamples, level: float) -> Iterator[b.Block]:
     )
     yield b.Heading(f"{pair.now} against {pair.base}", 2, about)
     yield b.paragraphs(answer(pair))
-    yield b.table_of(AT_K, pair.at_k, b.PEOPLE, words=0)
+    heads = {"now": pair.now, "base": pair.base}
+    columns = [replace(column, label=heads.get(column.key, column.label)) for column in AT_K]
+    yield b.table_of(columns, pair.at_k, b.PEOPLE, words=0)
     if pair.fates:
         yield b.Table(FATES, list(map(_fate, pair.fates)))
     yield from figures_of("samples_pair", pair)
