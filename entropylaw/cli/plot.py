@@ -58,10 +58,13 @@ def _content_and_name(options: PlotCommand) -> tuple[Any, str]:
         name = document.tables[0].name
         if needs == "samples":
             return document, name
-        if document.against is None:
+        if not document.against:
             hint = "write the document with `entropylaw samples TABLES --against BASE -o FILE.json`"
             raise _nothing_to_draw(name, options.figure, "it is of one table alone", hint)
-        return document.against, name
+        if len(document.against) > 1:
+            hint = "take one of its groups by `entropylaw samples --only COLUMN=VALUE`"
+            raise _nothing_to_draw(name, options.figure, f"it has {len(document.against)} comparisons", hint)
+        return document.against[0], name
     entry = _entry_of_run(options)
     if entry.refusal is not None:
         raise _nothing_to_draw(entry.run, options.figure, entry.refusal.message, entry.refusal.hint)

@@ -16,7 +16,7 @@ from entropylaw.results import Estimate
 Cell = float | int | str | None
 
 
-SHARES = ("pass@", "pass^", "maj@", "half@", "none_right", "some_right", "all_right")
+SHARES = ("pass@", "pass^", "maj@", "cover@", "none_right", "some_right", "all_right")
 """How the names of columns begin that are shares of a problem's samples."""
 
 
@@ -57,14 +57,17 @@ class UnreadTable(Struct, frozen=True, kw_only=True):
 class AtK(Struct, frozen=True, kw_only=True):
     """pass@k of two tables.
 
-    ``difference`` has the interval of this k alone; the band from ``band_low`` to ``band_high`` holds the
-    differences of all k together. ``word`` is ``gain`` or ``loss`` where the band excludes 0, or ``unclear``.
+    ``difference`` has the interval on problems like these, for this k alone, and ``on_benchmark`` that on
+    these very problems, for further samples of them; None where a problem has no more than k. The band from
+    ``band_low`` to ``band_high`` holds the differences on problems like these of all k together. ``word`` is
+    ``gain`` or ``loss`` where the band excludes 0, or ``unclear``.
     """
 
     k: int
     now: float
     base: float
     difference: Estimate
+    on_benchmark: Estimate | None
     band_low: float
     band_high: float
     word: str
@@ -108,13 +111,17 @@ class Unsolved(Struct, frozen=True, kw_only=True):
 class PairedSamples(Struct, frozen=True, kw_only=True):
     """Two tables of samples, paired by problem.
 
-    ``now`` and ``base`` are their names, ``problems`` how many both have, ``left_out`` how many are in one
-    alone. ``solved`` is the chance of a right sample above which a problem is solved, ``first_loss`` the
-    smallest k whose loss is certain.
+    ``now`` and ``base`` are their names, ``row`` is the position of the first one's row, and ``base_row``
+    that of the other one, None where it is in another table; ``problems`` how many both have, ``left_out``
+    how many are in one alone. ``solved`` is the chance of a right sample above which a problem is solved,
+    ``first_loss`` the smallest k whose loss is certain. ``no_fates`` says why there are no fates, where the
+    samples are too few.
     """
 
     now: str
     base: str
+    row: int
+    base_row: int | None
     problems: int
     left_out: int
     solved: float
@@ -122,6 +129,7 @@ class PairedSamples(Struct, frozen=True, kw_only=True):
     at_k: tuple[AtK, ...]
     fates: tuple[Fate, ...]
     unsolved: Unsolved
+    no_fates: str = ""
     first_loss: int | None = None
 
     def fate(self, name: str) -> Fate:
@@ -136,7 +144,7 @@ class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
     step, the names of ``groups`` among them; ``columns`` are those of the
     tables by role, ``format`` is what wrote them. ``rarefied`` is the number of samples among which distinct
     answers are counted, ``missing`` what a sample without a verdict is. ``t`` has for every row how many
-    standard errors are from a mean to the ends of its interval.
+    standard errors are from a mean to the ends of its interval. ``against`` has a comparison for each group.
     """
 
     tables: tuple[SampleTable, ...]
@@ -150,7 +158,7 @@ class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
     rows: tuple[Mapping[str, Cell], ...]
     t: tuple[float, ...]
     notes: tuple[str, ...] = ()
-    against: PairedSamples | None = None
+    against: tuple[PairedSamples, ...] = ()
     schema: str = KINDS["samples"].schema
 
     @property
@@ -180,6 +188,9 @@ class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
         if is_share:
             centre, spread = with_both(value, error, int(cells["problems"] or 0))
             method += ", with one of 0 and one of 1"
+        if not spread:
+            note = "all problems have the same"
+            return Estimate(value=value, low=None, high=None, level=self.level, method=method, note=note)
         half = self.t[row] * spread
         low = min(centre - half, value)
         high = max(centre + half, value)
@@ -187,6 +198,10 @@ class SamplesDocument(AnyDocument, frozen=True, kw_only=True):
             low = max(low, 0.0)
             high = min(high, 1.0)
         return Estimate(value=value, low=low, high=high, level=self.level, method=method, std_error=error)
+
+    def pair_of(self, row: int) -> PairedSamples | None:
+        """The comparison of a row; None of one that is compared with none."""
+        return next((pair for pair in self.against if pair.row == row), None)
 
     def latest(self) -> list[tuple[int, str]]:
         """The rows of the last step, and their groups in words."""

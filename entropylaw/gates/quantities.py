@@ -225,7 +225,7 @@ def _why(judged: Any) -> Value:
     return str(why or "none")
 
 
-SAMPLED = re.compile(r"(?:pass@|pass\^|maj@|half@)[1-9]\d*(?:\.difference)?")
+SAMPLED = re.compile(r"(?:pass@|pass\^|maj@)[1-9]\d*(?:\.difference)?|cover@0\.\d")
 """Quantities of samples whose name has a number in it, such as ``pass@64`` and ``pass@64.difference``."""
 
 _NO_PAIR = Unknown(reason="the samples were compared with no others: entropylaw samples --against")
@@ -240,9 +240,11 @@ def _fate(name: str) -> Accessor:
     """How many problems had a fate since the other table."""
 
     def read(held: tuple[SamplesDocument, int]) -> Value | None:
-        pair = held[0].against
+        pair = held[0].pair_of(held[1])
         if pair is None:
-            return _NO_PAIR
+            return 0.0 if held[0].against else _NO_PAIR
+        if pair.no_fates:
+            return Unknown(reason=pair.no_fates)
         return float(len(pair.fate(name).problems))
 
     return read
@@ -258,8 +260,8 @@ def _lacking(name: str, columns: Sequence[str]) -> Unknown:
 
 def sampled(name: str) -> Quantity:
     """A quantity whose name :data:`SAMPLED` matches."""
-    column, _, differs = name.partition(".")
-    if not differs:
+    column = name.removesuffix(".difference")
+    if column == name:
 
         def last(held: tuple[SamplesDocument, int]) -> Value:
             document, row = held
@@ -269,9 +271,9 @@ def sampled(name: str) -> Quantity:
         return Quantity(name, f"{name} at the last step", PROBABILITY, last, reads=("samples",))
 
     def read(held: tuple[SamplesDocument, int]) -> Value:
-        pair = held[0].against
+        pair = held[0].pair_of(held[1])
         if pair is None:
-            return _NO_PAIR
+            return 0.0 if held[0].against else _NO_PAIR
         differences = {f"pass@{row.k}.difference": row for row in pair.at_k}
         if name not in differences:
             return _lacking(name, [*differences])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from entropylaw.arguments import as_number, as_path
 from entropylaw.documents.codec import as_stored
@@ -23,11 +24,11 @@ from entropylaw.documents.samples import (
     Unsolved,
 )
 from entropylaw.errors import InputError, UsageError
-from entropylaw.escaping import listing, shown
+from entropylaw.escaping import counted, listing, shown
 from entropylaw.pipeline.given_options import checked
 from entropylaw.results import Estimate
 from entropylaw.samples.against import CLASSES, chances, common, critical, on_unsolved, student
-from entropylaw.samples.numbers import Counts, pass_at
+from entropylaw.samples.numbers import Counts, jackknife_variance, pass_at
 from entropylaw.samples.options import SampleOptions
 from entropylaw.samples.query import number
 from entropylaw.samples.run import Sampled, sizes, summarise_tables
@@ -65,17 +66,17 @@ def document_of(
     against: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> SamplesDocument:
-    """The document of some tables; of one step ``against`` another, or against another table.
+    """The document of some tables; of each group ``against`` another step, another group or another table.
 
     Raises as :func:`entropylaw.samples.run.summarise_tables`; InputError ``no-common-problems``; UsageError
-    ``no-such-row``, ``several-rows``.
+    ``no-such-row``.
     """
     sampled = summarise_tables(tables, options, progress=progress)
     notes = sampled.notes
     unread = list(sampled.unread)
-    comparison: PairedSamples | None = None
+    comparisons: list[PairedSamples] = []
     if against is not None:
-        comparison, further_notes, further_unread = _compared(sampled, against, options, progress)
+        comparisons, further_notes, further_unread = _compared(sampled, tables, against, options, progress)
         notes += further_notes
         unread += further_unread
     return as_stored(
@@ -88,104 +89,126 @@ def document_of(
             rows=tuple(sampled.rows),
             t=tuple(student(row["problems"], options.level) for row in sampled.rows),
             notes=notes,
-            against=comparison,
+            against=tuple(comparisons),
         )
     )
 
 
 def _compared(
-    sampled: Sampled, against: str, options: SampleOptions, progress: Callable[[float], None] | None
-) -> tuple[PairedSamples, tuple[str, ...], list[Unread]]:
-    """The last step against another step of the same tables, or the last one of another table.
+    sampled: Sampled,
+    tables: Sequence[str],
+    against: str,
+    options: SampleOptions,
+    progress: Callable[[float], None] | None,
+) -> tuple[list[PairedSamples], tuple[str, ...], list[Unread]]:
+    """The last row of every group against another step or group, or against another table.
 
-    Returns the comparison, notes on it, and what could not be read of another table.
+    Returns the comparisons, notes on them, and what could not be read of another table.
     """
     group = against.rpartition("=")[0]
     # pathlib raises for a name that is too long.
     exists = os.path.exists(against)  # noqa: PTH110
+    base_sampled, named = sampled, ""
+    notes: list[str] = []
+    unread: list[Unread] = []
     if exists or (number(against) is None and group not in sampled.groups):
         base_sampled = summarise_tables([against], options, progress=progress)
-        row = _row_of_last_step(sampled)
-        base_row = _row_of_last_step(base_sampled)
-        table = Path(against).name
-        base_name = f"{table}, {base_sampled.name(base_row)}"
-        notes = tuple(f"of {table}: {note}" for note in base_sampled.notes if note not in sampled.notes)
-        unread = [replace(lost, name=f"{table}/{lost.name}") for lost in base_sampled.unread]
+        named = Path(against).name
+        notes += [f"of {named}: {note}" for note in base_sampled.notes if note not in sampled.notes]
+        unread += [replace(lost, name=f"{named}/{lost.name}") for lost in base_sampled.unread]
+        base_rows = _rows_of_other(sampled, base_sampled)
     else:
-        base_sampled = sampled
-        row, base_row = _rows_of(sampled, against)
-        base_name = sampled.name(base_row)
-        notes = ()
-        unread = []
-    name = sampled.name(row)
-    counts = sampled.counts[row]
-    base_counts = base_sampled.counts[base_row]
-    now, base = common(counts, base_counts)
-    if len(now.n) < 2:
-        raise InputError(
-            "no-common-problems",
-            f"{name} and {base_name} have {len(now.n)} problems in common, at least 2 are needed",
-            f"the first problems are {shown(counts.problem[0])} and {shown(base_counts.problem[0])}; "
-            "see --problem",
-        )
-    fewest = min(now.least, base.least)
-    if fewest * options.solved < FEWEST_EXPECTED:
-        notes += (
-            f"with {fewest} samples of a problem a chance of {options.solved:g} is hardly distinguished from "
-            "0: kept, gained and lost problems rest on assumptions; more samples, or --solved "
-            f"{min(1 / fewest, 0.5):.1g}, decide them",
-        )
-    left_out = len(counts.n) + len(base_counts.n) - 2 * len(now.n)
-    return pairing(name, now, base_name, base, left_out, options), notes, unread
+        base_rows = _rows_of(sampled, against)
+    pairs = []
+    failures = []
+    for row, base_row in base_rows.items():
+        name = _of_table(Path(tables[0]).name if named and len(tables) == 1 else "", sampled.name(row))
+        if base_row is None:
+            failures.append(f"{name} is not compared: {against} has no such group")
+            continue
+        base_name = _of_table(named, base_sampled.name(base_row))
+        counts = sampled.counts[row], base_sampled.counts[base_row]
+        now, base = common(*counts)
+        if len(now.n) < 2:
+            common_problems = counted(len(now.n), "problem")
+            failures.append(f"{name} and {base_name} have {common_problems} in common, at least 2 are needed")
+            continue
+        places = row, None if named else base_row
+        left_out = len(counts[0].n) + len(counts[1].n) - 2 * len(now.n)
+        pairs.append(pairing((name, base_name), places, (now, base), left_out, options))
+    if not pairs:
+        problems = [shown(side.counts[-1].problem[0]) for side in (sampled, base_sampled)]
+        hint = f"the first problems are {' and '.join(problems)}; see --problem"
+        raise InputError("no-common-problems", "; ".join(failures), hint)
+    return pairs, (*notes, *failures), unread
 
 
-def _rows_of(sampled: Sampled, against: str) -> tuple[int, int]:
-    """The row that is compared, and that of ``against``: STEP or COLUMN=VALUE; UsageError ``no-such-row``."""
+def _of_table(table: str, row: str) -> str:
+    """The name of a row with that of its table, where it has one."""
+    return f"{table}, {row}".removeprefix(", ").replace(", the table", "")
+
+
+def _last_rows(sampled: Sampled) -> dict[tuple[Any, ...], int]:
+    """The groups of rows, and the last row of each."""
+    return {tuple(cells[name] for name in sampled.groups): row for row, cells in enumerate(sampled.rows)}
+
+
+def _rows_of_other(sampled: Sampled, other: Sampled) -> dict[int, int | None]:
+    """The last row of every group, and that of the same group of another table, or its only one."""
+    of_other = _last_rows(other)
+    only = next(iter(of_other.values())) if len(of_other) == 1 else None
+    same_groups = of_other if sampled.groups == other.groups else {}
+    return {row: same_groups.get(cells, only) for cells, row in _last_rows(sampled).items()}
+
+
+def _rows_of(sampled: Sampled, against: str) -> dict[int, int | None]:
+    """The last row of every group but ``against``, and the row that it is compared with.
+
+    ``against`` is STEP or COLUMN=VALUE; UsageError ``no-such-row``.
+    """
     group, _, value = against.rpartition("=")
     column = group or "step"
     cells = [str(row[column]) for row in sampled.rows]
     same = {value, *(cell for cell in cells if number(value) == number(cell) is not None)}
-    inside = np.isin(cells, [*same])
-    base_rows = np.flatnonzero(inside).tolist()
-    rows = np.flatnonzero(~inside).tolist()
-    if not base_rows or not rows or (len(base_rows) > 1 and not group):
+    others = [name for name in sampled.groups if name != column]
+    bases = {
+        tuple(row[name] for name in others): place
+        for place, row in enumerate(sampled.rows)
+        if str(row[column]) in same
+    }
+    last = [place for place in _last_rows(sampled).values() if cells[place] not in same]
+    if not bases or not last:
         raise UsageError(
             "no-such-row",
-            f"--against {against}: {len(base_rows)} rows are of it, and {len(rows)} are not",
+            f"--against {against}: {sum(cell in same for cell in cells)} rows are of it, and of the last "
+            f"ones {len(last)} are not",
             f"{column} is {listing([*dict.fromkeys(cells)])}; see --only",
         )
-    row = rows[-1] if group else _row_of_last_step(sampled)
-    return row, base_rows[-1]
-
-
-def _row_of_last_step(sampled: Sampled) -> int:
-    """The one row of the last step; UsageError ``several-rows``."""
-    last = sampled.rows[-1]["step"]
-    rows = [row for row, cells in enumerate(sampled.rows) if cells["step"] == last]
-    if len(rows) > 1:
-        raise UsageError(
-            "several-rows",
-            f"{len(rows)} rows of the last step could be compared, such as "
-            f"{' and '.join(map(sampled.name, rows[:2]))}",
-            "take one by --only COLUMN=VALUE, or all together by --by ''",
-        )
-    return rows[0]
+    return {place: bases.get(tuple(sampled.rows[place][name] for name in others)) for place in last}
 
 
 def pairing(
-    name: str, now: Counts, base_name: str, base: Counts, left_out: int, options: SampleOptions
+    names: tuple[str, str],
+    rows: tuple[int, int | None],
+    sides: tuple[Counts, Counts],
+    left_out: int,
+    options: SampleOptions,
 ) -> PairedSamples:
-    """The comparison of two tables with the same problems."""
+    """The comparison of two tables with the same problems, now and before."""
+    now, base = sides
     at_k = _at_each_k(now, base, options)
     return PairedSamples(
-        now=name,
-        base=base_name,
+        now=names[0],
+        base=names[1],
+        row=rows[0],
+        base_row=rows[1],
         problems=len(now.n),
         left_out=left_out,
         solved=options.solved,
         level=options.level,
         at_k=tuple(at_k),
         fates=tuple(_fates(now, base, options)),
+        no_fates=_why_no_fates(now, base, options.solved),
         unsolved=_unsolved(now, base, options.level),
         first_loss=next((row.k for row in at_k if row.word == "loss"), None),
     )
@@ -206,9 +229,11 @@ def _at_each_k(now: Counts, base: Counts, options: SampleOptions) -> list[AtK]:
         band_low = gain - band * std_error
         band_high = gain + band * std_error
         word = "unclear"
-        if band_low > 0:
+        # Where all problems differ by the same, a sign test says how many it takes.
+        is_decided = std_error > 0 or 0.5 ** (size - 1) < 1 - level
+        if band_low > 0 and is_decided:
             word = "gain"
-        if band_high < 0:
+        if band_high < 0 and is_decided:
             word = "loss"
         at_k.append(
             AtK(
@@ -216,6 +241,7 @@ def _at_each_k(now: Counts, base: Counts, options: SampleOptions) -> list[AtK]:
                 now=float(ours.mean()),
                 base=float(theirs.mean()),
                 difference=_estimate_by_t(gain, std_error, size, level),
+                on_benchmark=_on_benchmark(gain, now, base, k, level),
                 band_low=band_low,
                 band_high=band_high,
                 word=word,
@@ -224,21 +250,51 @@ def _at_each_k(now: Counts, base: Counts, options: SampleOptions) -> list[AtK]:
     return at_k
 
 
+def _on_benchmark(gain: float, now: Counts, base: Counts, k: int, level: float) -> Estimate | None:
+    """The difference at k with its interval on these very problems; None where it is not known."""
+    variances = sum(jackknife_variance(side.n, side.right, k) for side in (now, base))
+    std_error = float(np.sqrt(np.sum(variances))) / len(now.n)
+    if np.isnan(std_error):
+        return None
+    half_width = float(ndtri((1 + level) / 2)) * std_error
+    return Estimate(
+        value=gain,
+        low=gain - half_width if std_error else None,
+        high=gain + half_width if std_error else None,
+        level=level,
+        method="further samples of these problems",
+        std_error=std_error,
+    )
+
+
 def _estimate_by_t(value: float, std_error: float, problems: int, level: float) -> Estimate:
     """A mean over problems with its interval by Student's t."""
     half_width = student(problems, level) * std_error
     return Estimate(
         value=value,
-        low=value - half_width,
-        high=value + half_width,
+        low=value - half_width if std_error else None,
+        high=value + half_width if std_error else None,
         level=level,
         method="t over problems",
         std_error=std_error,
     )
 
 
+def _why_no_fates(now: Counts, base: Counts, solved: float) -> str:
+    """Why no problem is kept, gained or lost; empty where the samples decide it."""
+    fewest = min(now.least, base.least)
+    if fewest * solved >= FEWEST_EXPECTED:
+        return ""
+    return (
+        f"{counted(fewest, 'sample')} of a problem cannot distinguish a chance of {solved:g} from 0, so that "
+        f"none is kept, gained or lost; more samples, or --solved {min(1 / fewest, 0.5):.1g}, decide it"
+    )
+
+
 def _fates(now: Counts, base: Counts, options: SampleOptions) -> list[Fate]:
     """The problems that were kept, gained, lost and never solved, with the number expected of each."""
+    if _why_no_fates(now, base, options.solved):
+        return []
     level = options.level
     by_fate, draws = chances(now, base, options.solved)
     likeliest = by_fate.argmax(axis=1)

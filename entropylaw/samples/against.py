@@ -5,10 +5,8 @@ The unit is the problem: seeds of training are not in it.
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
-from scipy.special import betainc, betaln, ndtri, stdtrit
+from scipy.special import expit, ndtri, stdtrit, xlog1py, xlogy
 
 from entropylaw.arrays import FloatArray
 from entropylaw.samples.numbers import Counts, IntArray, log_without
@@ -19,14 +17,11 @@ DRAWS = 4000
 SEED = 20_260_101
 """Seed of all generators."""
 
-SHAPES = tuple(product((0.3, 0.8, 2.0, 5.0, 12.0), (0.3, 0.8, 2.0, 5.0, 12.0, 30.0)))
-"""Beta distributions of the chance of a right sample, of which the mixture is made."""
+CHANCES = np.concatenate(([0.0], expit(np.linspace(-6.5, 6.5, 38)), [1.0]))
+"""Chances of a right sample (J,), of which the distribution over problems is made."""
 
-ATOM = 0.02
-"""Share of problems that are never solved, and of those that always are, at the start of an estimate."""
-
-REPEATS, UPDATES, SPREAD = 40, 30, 0.2
-"""Estimates of the mixture, the steps of each, and the shape of the gamma distribution of its start."""
+REPEATS, UPDATES, SPREAD = 40, 6, 0.2
+"""Estimates of the distribution, the steps of each, and the shape of the gamma distribution of its start."""
 
 CLASSES = ("kept", "gained", "lost", "neither")
 """What a problem can be: solved on both sides, only now, only before, on neither."""
@@ -57,26 +52,28 @@ def critical(rows: FloatArray, level: float) -> float:
 def chances(now: Counts, base: Counts, solved: float) -> tuple[FloatArray, IntArray]:
     """The chance (P, 4) of each problem to be of one of the :data:`CLASSES`; draws (R, 4) of how many are.
 
-    The joint distribution of the two sides' chances of a right sample is a mixture of products of
-    :data:`SHAPES`, never and always, estimated from all problems by EM (empirical Bayes). How far it is
-    from being known is in the repeats: with other weights of the problems, and from another start.
+    The joint distribution of the two sides' chances of a right sample is on pairs of :data:`CHANCES`,
+    estimated from all problems by EM (empirical Bayes). How far it is from being known is in the repeats:
+    with other weights of the problems (Bayesian bootstrap; Rubin 1981, doi:10.1214/aos/1176345338), and from
+    another start. Few steps leave it smooth (docs/benchmarks/samples.md).
     """
-    (ours, ours_solved), (theirs, theirs_solved) = (_components(side, solved) for side in (now, base))
-    share = np.append(np.full(len(SHAPES), (1.0 - 2.0 * ATOM) / len(SHAPES)), [ATOM, ATOM])
+    ours, theirs = _likelihood(now), _likelihood(base)
+    above = solved < CHANCES
+    sides = ((above, above), (~above, above), (above, ~above), (~above, ~above))
     random = np.random.default_rng(SEED)
     size = len(now.n)
     total = np.zeros((size, len(CLASSES)))
     draws = []
     for _ in range(REPEATS):
-        weights = np.outer(*(share * random.gamma(SPREAD, size=(2, len(share)))))
+        weights = np.outer(*random.gamma(SPREAD, size=(2, len(CHANCES))))
+        weights += 1e-12 * weights.max()
         times = random.exponential(size=size)
         for _ in range(UPDATES):
             evidence = ((theirs @ weights) * ours).sum(axis=1)
             weights *= (theirs * (times / evidence)[:, None]).T @ ours / times.sum()
-        was, is_now = theirs * theirs_solved, ours * ours_solved
-        not_was, not_now = theirs - was, ours - is_now
-        sides = ((was, is_now), (not_was, is_now), (was, not_now), (not_was, not_now))
-        sums = np.column_stack([((before @ weights) * after).sum(axis=1) for before, after in sides])
+        sums = np.column_stack(
+            [((theirs * before @ weights) * ours * after).sum(axis=1) for before, after in sides]
+        )
         sums /= sums.sum(axis=1, keepdims=True)
         total += sums / REPEATS
         drawn = (random.random((size, 1)) > sums.cumsum(axis=1)[:, :-1]).sum(axis=1)
@@ -84,15 +81,12 @@ def chances(now: Counts, base: Counts, solved: float) -> tuple[FloatArray, IntAr
     return total, np.array(draws)
 
 
-def _components(counts: Counts, solved: float) -> tuple[FloatArray, FloatArray]:
-    """Likelihood (P, J) of every component up to a factor of each problem; the chance to be solved in it."""
-    a, b = np.array(SHAPES).T
-    right, wrong = counts.right[:, None], (counts.n - counts.right)[:, None]
-    ends = np.where(np.column_stack((right, wrong)) == 0, 0.0, -np.inf)
-    log = np.column_stack((betaln(a + right, b + wrong) - betaln(a, b), ends))
-    above = 1.0 - betainc(a + right, b + wrong, solved)
-    above = np.column_stack((above, np.zeros(len(right)), np.ones(len(right))))
-    return np.exp(log - log.max(axis=1, keepdims=True)), above
+def _likelihood(counts: Counts) -> FloatArray:
+    """Likelihood (P, J) of each of the :data:`CHANCES`, up to a factor of each problem."""
+    right = counts.right[:, None]
+    wrong = (counts.n - counts.right)[:, None]
+    log = xlogy(right, CHANCES) + xlog1py(wrong, -CHANCES)
+    return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)))
 
 
 def on_unsolved(now: Counts, base: Counts) -> tuple[float, tuple[float, float, float, float] | None]:

@@ -6,25 +6,22 @@ A role's column becomes an expression of SQL, in which every value is text or a 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, shown
+from entropylaw.samples.files import is_step
 from entropylaw.samples.options import SampleOptions
 from entropylaw.tokens.files import TableFile, check_distinct, is_number, no_column
 from entropylaw.tokens.query import quoted, stripped, text
 
 NAMES: dict[str, tuple[str, ...]] = {
-    "problem": (
-        *("problem_id", "prompt_id", "task_id", "question_id", "example_id", "doc_id", "unique_id"),
-        *("prompt_idx", "problem_idx", "idx", "problem", "prompt", "question", "query", "input"),
-    ),
     "right": (
         *("right", "correct", "is_correct", "passed", "acc", "plus", "exact_match", "score", "scores"),
-        *("reward", "c", "n_correct", "num_correct"),
+        *("graded_list", "reward", "c", "n_correct", "num_correct"),
     ),
     "answer": ("pred", "prediction", "predicted_answer", "extracted_answer", "final_answer", "answer"),
     "step": (
@@ -33,22 +30,12 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "sample": ("sample", "sample_id", "sample_idx", "sample_index", "rollout_idx", "completion_id"),
     "tokens": ("tokens", "response_length", "completion_tokens", "output_tokens", "num_tokens"),
-    "count": ("n", "count"),
+    "count": ("n", "count", "num_samples", "k"),
     "error": ("error",),
     "truncated": ("truncated", "is_truncated"),
     "reference": ("gt", "ground_truth", "gts", "target", "reference", "reference_answer"),
 }
-"""Names of columns by role, best first, in any case."""
-
-GROUPS: dict[str, tuple[str, ...]] = {
-    "run": ("run", "run_id", "run_name"),
-    "arm": ("arm",),
-    "model": ("model", "model_name"),
-    "domain": ("domain", "data_source", "dataset", "env_name", "env", "task"),
-    "stage": ("stage",),
-    "budget": ("budget", "max_tokens", "token_budget", "effort"),
-}
-"""The same of columns that divide the rows of a step."""
+"""Names of columns by role, best first, in any case. Counts find problems and what divides the rows."""
 
 RIGHT_COUNTS = ("c", "n_correct", "num_correct")
 """Columns that hold, beside a number of samples, how many of them are right."""
@@ -56,8 +43,22 @@ RIGHT_COUNTS = ("c", "n_correct", "num_correct")
 OCCURRENCE = "occurrence"
 """How often a document has come up in a file of lm-evaluation-harness, which has a row per filter."""
 
-VARIANTS = ("filter", "metric", "scorer", "grader", "turn", "output_index", OCCURRENCE)
-"""Columns whose values do not make samples of rows: two filters of one sample are not two samples."""
+_KEY = re.compile(
+    r"(?:^|_|[a-z])(?:id|idx|index|uid|uuid|qid|pid|key|hash|number|name|item|problem|question|query|task|case|"
+    r"instance|example|exercise|puzzle|theorem|title|slug)$"
+)
+"""How the name of a column ends that may identify problems, in lower case; counts say whether it does."""
+
+_TEXT = re.compile(
+    r"(?:raw_|user_)?(?:prompt|problem|question|query|input|instruction)(?:_(?:text|content|statement|str))?"
+)
+"""Names of columns that may have the text of a problem."""
+
+_OF_SAMPLES = re.compile(
+    r"sample|rollout|completion|response|output|draw|generation|attempt|trial|seed|epoch|run|model|step|"
+    r"batch|user|request|worker|rank|dataset|source|token|line|row"
+)
+"""What is in the names of ids of other things: only without any other id are they those of problems."""
 
 USER_TURNS = {
     "<|im_start|>user": r"(?s)^.*<\|im_start\|>user\n(.*?)<\|im_end\|>",
@@ -80,6 +81,7 @@ _LAYOUTS: Mapping[str, tuple[set[str], Mapping[str, str]]] = {
         {"problem": "example_id", "right": "reward", "answer": "", "reference": "answer"}
         | {"tokens": "token_usage.output_tokens"},
     ),
+    "lighteval": ({"doc", "model_response", "metric"}, {"problem": "doc.id", "answer": ""}),
     "human-eval": ({"task_id", "completion", "passed"}, {"problem": "task_id", "right": "passed"}),
     "Qwen2.5-Math": ({"idx", "pred", "score", "gt"}, {"problem": "idx", "right": "score"}),
 }
@@ -106,12 +108,14 @@ _CONDITION = re.compile(r"\s*([^<>=!]+?)\s*(>=|<=|==|!=|=|>|<)\s*(.+?)\s*")
 
 @dataclass(slots=True, kw_only=True)
 class SampleColumns:
-    """The columns of one file in SQL: by role, by group, by variant; texts, or numbers for some roles.
+    """The columns of one file in SQL: by role, and those that may divide the rows; texts or numbers.
 
     ``named`` has for every role the column as a user names it; ``lists`` are the roles whose column has one
-    value per sample in a row. ``stored`` are the columns that are read; ``layout`` is what wrote the file.
-    The expression of a group is empty where its value is the run of the file. Where only ``plain`` columns
-    can be read, fields and lists are refused.
+    value per sample in a row. ``keys`` are columns that may identify problems, the likeliest first.
+    ``stored`` are the columns that are read; ``layout`` is what wrote the file. Where a row's verdict is a
+    share of its samples, these are ``averaged`` many. The expression of a group is
+    empty where its value is the run of the file. Where only ``plain`` columns can be read, fields and lists
+    are refused.
     """
 
     file: TableFile = field(repr=False)
@@ -120,16 +124,22 @@ class SampleColumns:
     stored: dict[str, None] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
     groups: dict[str, str] = field(default_factory=dict)
-    variants: dict[str, str] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
+    keys: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
     hashed: bool = False
+    averaged: int = 0
+
+    @property
+    def counted(self) -> bool:
+        """Whether a row has a number of samples, and how many of them are right."""
+        return self.averaged > 0 or (self.named["right"].casefold() in RIGHT_COUNTS and "count" in self.roles)
 
     @property
     def ordered(self) -> bool:
         """Whether the order of the rows matters."""
-        return not self.roles["problem"] or OCCURRENCE in self.variants
+        return not self.roles["problem"] or OCCURRENCE in self.groups
 
     def located(self, name: str) -> tuple[str, list[str]] | None:
         """The column of a name, and the fields below it; None where there is none."""
@@ -202,8 +212,8 @@ def _below(column: str, fields: Sequence[str], *, lists: bool, json: bool) -> st
     return f"json_extract_string({quoted(column)}, {text(path)})"
 
 
-def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
-    """The columns of a file.
+def resolve(file: TableFile, options: SampleOptions, key: str = "") -> SampleColumns:
+    """The columns of a file, where ``key`` identifies problems if the file has it.
 
     InputErrors are ``column-not-found`` for one that an option names, ``no-verdict-column``,
     ``several-verdicts``, ``list-of-verdicts``, ``columns-repeat``; UsageErrors ``bad-condition``,
@@ -212,8 +222,13 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
     columns = SampleColumns(file=file, layout=_layout_of(file), plain=options.backend == "spark")
     folded = {name.casefold(): name for name in reversed([*file.types])}
     named = named_columns(columns, options, folded)
-    by_name = named.pop("problem", "")
-    keys = options.problem or tuple(filter(None, [by_name]))
+    by_layout = named.pop("problem", "")
+    if not (options.problem or by_layout):
+        columns.keys = keys_of(file, [*named.values()])
+    found = key if key in file.types else by_layout or next(iter(columns.keys), "")
+    keys = options.problem or tuple(filter(None, [found]))
+    if named.get("sample") == found:
+        del named["sample"]
     columns.lists = unrolled(file, options, named)
     for role, name in named.items():
         columns.roles[role] = columns.expression(name, lists=role in columns.lists)
@@ -222,17 +237,40 @@ def resolve(file: TableFile, options: SampleOptions) -> SampleColumns:
         condition = columns.condition(options.right_when, "--right-when")
         columns.roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
         named["right"] = options.right_when
+    if columns.averaged:
+        number = f"TRY_CAST({columns.roles['right']} AS DOUBLE) * {columns.averaged}"
+        columns.roles["right"] = f"CASE WHEN ABS({number} - ROUND({number})) < 1e-6 THEN ROUND({number}) END"
+        columns.roles["count"] = text(str(columns.averaged))
     columns.named = {"problem": " + ".join(keys) or "position of the row", **named}
     columns.conditions = [columns.condition(only, "--only") for only in options.only]
     columns.hashed = not options.problem and _has_prompts(file, keys)
-    used = (*named.values(), *keys)
-    unused = {name: column for name, column in folded.items() if column not in used}
-    columns.groups = _groups_of(columns, options, unused)
-    columns.variants = {name: columns.expression(unused[name]) for name in VARIANTS if name in unused}
-    if columns.layout == "lm-evaluation-harness" and "filter" not in columns.variants:
-        columns.variants[OCCURRENCE] = OCCURRENCE
     check_distinct(file, columns.stored)
+    columns.groups = _groups_of(columns, options, (*named.values(), *keys))
     return columns
+
+
+def is_text(name: str) -> bool:
+    """Whether a column may have the text of a problem, by its name."""
+    return _TEXT.fullmatch(name.casefold()) is not None
+
+
+def keys_of(file: TableFile, used: Collection[str]) -> list[str]:
+    """The columns that may identify problems by their names: ids first, ids of other things last."""
+
+    def order(name: str) -> tuple[bool, bool, bool]:
+        is_id = name.casefold().endswith(("id", "idx", "index", "key", "hash"))
+        return _OF_SAMPLES.search(name.casefold()) is not None, is_text(name), not is_id
+
+    of_sample = {name for name in used if name.casefold() not in NAMES["sample"]}
+    names = [
+        name
+        for name, kind in file.types.items()
+        if (_KEY.search(name.casefold()) or is_text(name))
+        and _is_cell(kind)
+        and name not in of_sample
+        and name.casefold() not in file.repeated
+    ]
+    return sorted(names, key=order)
 
 
 def _layout_of(file: TableFile) -> str:
@@ -251,7 +289,7 @@ def _joined_key(parts: Sequence[str]) -> str:
 
 def _has_prompts(file: TableFile, keys: Sequence[str]) -> bool:
     """Whether problems are identified by prompts, which are hashed, and not by ids."""
-    prompts = [key for key in keys if key.casefold() in ("prompt", "question", "query", "input")]
+    prompts = [key for key in keys if is_text(key) and key.casefold() != "problem"]
     return not file.layout and not all(is_number(file.types[key]) for key in prompts)
 
 
@@ -262,7 +300,13 @@ def named_columns(
     named = {role: next(filter(None, map(folded.get, names)), "") for role, names in NAMES.items()}
     _, by_layout = _LAYOUTS.get(columns.layout, ((), {}))
     named |= {role: name if columns.located(name) else "" for role, name in by_layout.items()}
-    if not _is_cell(columns.file.types.get(named["count"], pa.string())):
+    count = columns.file.types.get(named["count"], pa.string())
+    if not pa.types.is_string(count) and not is_number(count):
+        named["count"] = ""
+    if columns.layout == "lighteval":
+        named["right"] = _shares_of(columns)
+    if named["count"].casefold() == "k" and named["right"].casefold() not in RIGHT_COUNTS:
+        # It may be that of pass@k.
         named["count"] = ""
     for role in ("right", "answer", "step", "sample", "tokens", "count", "label"):
         if (option := getattr(options, role)) is not None:
@@ -274,16 +318,26 @@ def named_columns(
     return {role: name for role, name in named.items() if name}
 
 
+def _shares_of(columns: SampleColumns) -> str:
+    """The metric of lighteval that is the share of right samples, of most of them: ``pass@1:4_samples``."""
+    names = [column.name for column in columns.file.types["metric"]]
+    sizes = {name: re.search(r"pass@1:(\d+)(?:_samples)?$|pass@k:k=1&n=(\d+)$", name) for name in names}
+    found = {name: int(match[1] or match[2]) for name, match in sizes.items() if match}
+    if not found:
+        return f"metric.{names[0]}" if len(names) == 1 else ""
+    best = max(found, key=lambda name: found[name])
+    columns.averaged = found[best]
+    return f"metric.{best}"
+
+
 def _is_flag_or_number(kind: pa.DataType) -> bool:
     """Whether a type is of numbers, true and false among them."""
     return pa.types.is_boolean(kind) or is_number(kind)
 
 
 def _is_cell(kind: pa.DataType) -> bool:
-    """Whether a type is of text or numbers, and not of true and false, lists, objects or nothing."""
-    return not any(
-        check(kind) for check in (pa.types.is_boolean, pa.types.is_list, pa.types.is_struct, pa.types.is_null)
-    )
+    """Whether a type is of text, numbers, true and false, or not known; not of lists or objects."""
+    return _is_flag_or_number(kind) or pa.types.is_string(kind) or pa.types.is_null(kind)
 
 
 def _only_reward(columns: SampleColumns, names: Sequence[str]) -> str:
@@ -316,10 +370,10 @@ def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> 
             del named[role]
         return []
     if "answer" not in lists:
-        if options.right is None:
+        if options.right is None and not pa.types.is_boolean(kinds["right"].value_type):
             raise InputError(
                 "list-of-verdicts",
-                f"{shown(named['right'])} of {shown(file.name)} has a list of verdicts in a row, "
+                f"{shown(named['right'])} of {shown(file.name)} has a list of numbers in a row, "
                 "and no column has a list of answers",
                 "name it with --right where each is of one sample",
             )
@@ -327,39 +381,44 @@ def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> 
     return lists
 
 
-def _groups_of(columns: SampleColumns, options: SampleOptions, unused: Mapping[str, str]) -> dict[str, str]:
-    """The columns that divide the rows in SQL, of the options or by their names.
+def _groups_of(columns: SampleColumns, options: SampleOptions, used: Collection[str]) -> dict[str, str]:
+    """The columns that divide the rows by the options in SQL, or those that may divide them.
 
-    An option may also name a key of the file's folders, which is one text, or ``run``, for which '' stands.
+    These are all that have no role, what the folders of a file say, its name, and its task. An option may
+    also name one of these folders' keys, which is one text, or ``run``, for which '' stands.
     """
     file = columns.file
-    groups: dict[str, str] = {}
-    for name in filter(None, options.by):
-        is_column = columns.located(name) is not None
-        if not is_column and name in file.keys:
-            groups[name] = text(file.keys[name])
-        elif not is_column and name == "run":
-            groups[name] = ""
-        else:
-            groups[name] = columns.expression(name)
+    of_folders = {
+        name: text(value)
+        for name, value in file.keys.items()
+        if not is_step(name, value) and name not in file.types
+    }
     if options.by:
-        return groups
+        known = {"run": "", **{name: text(value) for name, value in file.keys.items()}}
+        return {
+            name: known[name] if columns.located(name) is None and name in known else columns.expression(name)
+            for name in filter(None, options.by)
+        }
+    groups = {"run": "", **of_folders}
     if file.task:
-        groups["domain"] = text(file.task)
-    for group, names in GROUPS.items():
-        column = next(filter(None, map(unused.get, names)), None)
-        if column is not None and _is_cell(file.types[column]):
-            groups[group] = columns.expression(column)
+        groups["task"] = text(file.task)
+    if columns.layout == "lm-evaluation-harness" and "filter" not in file.types:
+        groups[OCCURRENCE] = OCCURRENCE
+    for name, kind in file.types.items():
+        if (
+            (name not in used or name in columns.keys)
+            and _is_cell(kind)
+            and name.casefold() not in file.repeated
+        ):
+            groups[name] = columns.expression(name)
     return groups
 
 
-def canonical(
-    columns: SampleColumns, source: str, step: str, run: str, groups: Sequence[str], variants: Sequence[str]
-) -> str:
+def canonical(columns: SampleColumns, source: str, step: str, run: str, groups: Sequence[str]) -> str:
     """The query of files' samples, a row each: every role as text or number, null where there is none.
 
     ``source`` is what the files are in SQL; ``step`` and ``run`` are those that a file's name says;
-    ``groups`` and ``variants`` are those of all files.
+    ``groups`` are those of all files.
     """
     roles = columns.roles
     raw = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
@@ -370,7 +429,7 @@ def canonical(
         source = f"(SELECT *, {_question(raw)} AS {PROMPT} FROM {source})"
         problem = f"CASE WHEN LENGTH({PROMPT}) > {LONGEST_KEY} THEN md5({PROMPT}) ELSE {PROMPT} END"
         padded = "FALSE"
-    if OCCURRENCE in columns.variants:
+    if OCCURRENCE in columns.groups:
         rows = f"(SELECT *, row_number() OVER () AS {PLACE} FROM {source})"
         number = f"row_number() OVER (PARTITION BY {roles['problem']} ORDER BY {PLACE})"
         source = f"(SELECT *, {number} AS {OCCURRENCE} FROM {rows})"
@@ -386,8 +445,7 @@ def canonical(
         "error": _flag(roles.get("error", NONE)),
         "truncated": _flag(roles.get("truncated", NONE)),
         "times": _count(roles["count"]) if "count" in roles else "CAST(1 AS BIGINT)",
-        **{f"by_{name}": columns.groups.get(name, NONE) or run for name in groups},
-        **{f"only_{name}": f"CAST({columns.variants.get(name, 'NULL')} AS VARCHAR)" for name in variants},
+        **{f"by_{name}": f"CAST({columns.groups.get(name, NONE) or run} AS VARCHAR)" for name in groups},
     }
     for role in PER_SAMPLE:
         value = roles.get(role, "NULL")
@@ -397,7 +455,7 @@ def canonical(
             value = f"UNNEST(CASE WHEN {same_length} THEN {value} ELSE ERROR('lists of other lengths') END)"
         fields[role] = f"CAST({value} AS {'DOUBLE' if role == 'tokens' else 'VARCHAR'})"
     where = " AND ".join(("TRUE", *columns.conditions))
-    if columns.named["right"].casefold() not in RIGHT_COUNTS or "count" not in roles:
+    if not columns.counted:
         return _select(fields, source, where)
     # A row of n samples with c right ones is c right samples and n - c wrong ones.
     right = _count(roles["right"])

@@ -83,7 +83,8 @@ def find(tables: Sequence[str], folder: Path, by: Sequence[str] = ()) -> tuple[l
         if file.ours or file.types.keys() >= _OURS:
             gathered.skip(source.name, f"{shown(source.name)} was written by entropylaw, and has no samples")
             continue
-        run = source.path.resolve().parent.name if same_names else source.path.name.split(".")[0]
+        named = source.path.name.removesuffix(packing_of(source.path))
+        run = source.path.resolve().parent.name if same_names else Path(named).stem
         files.append(replace(file, step=step_of(source), run=run, task=_task_of(source)))
         gathered.notes += notes
     gathered.check_any(files, "no-sample-files")
@@ -155,13 +156,23 @@ def _json(source: Source, size: int, target: Path) -> tuple[TableFile, list[str]
     single = len(records) == 1 and suffix_of(source.name) == ".json"
     types = record_types(records)
     file = replace(file, types=types, repeated=repeated_names(types), single=single)
+    notes = _chosen_answers(records[0], file.name)
     if packing_of(file.path) or (whole_bytes := _whole_lines(file.path)) == file.path.stat().st_size:
-        return file, []
-    notes = [f"the last line of {shown(file.name)} is half-written, and is not read"]
+        return file, notes
+    notes += [f"the last line of {shown(file.name)} is half-written, and is not read"]
     shortened = target.with_name(f"{target.name}-whole.jsonl")
     shutil.copyfile(file.path, shortened)
     os.truncate(shortened, whole_bytes)
     return replace(file, path=shortened), notes
+
+
+def _chosen_answers(record: Mapping[str, Any], name: str) -> list[str]:
+    """A note where lm-evaluation-harness has a verdict on one of several responses, or on their vote."""
+    match record.get("resps"):
+        case [[_, _, *_] as responses, *_] if "filtered_resps" in record:
+            chosen = "each verdict is of the answer that a filter chose from them, or of their vote"
+            return [f"a row of {shown(name)} has {len(responses)} responses: {chosen}, which pass@1 is of"]
+    return []
 
 
 def _whole_lines(path: Path) -> int:
@@ -239,6 +250,8 @@ def _layout_of_document(document: Any) -> str:
     """What wrote a document; empty for any other."""
     if not isinstance(document, dict):
         return ""
+    if "k" in document and isinstance(document.get("results"), list):
+        return "counts of k samples"
     if "raw_scored_generations" in document:
         return "CRUXEval"
     if isinstance(document.get("eval"), dict):
@@ -303,7 +316,7 @@ def _inspect(document: Mapping[str, Any]) -> Iterator[dict[str, object]]:
             "error": bool(sample.get("error")),
             "truncated": bool(sample.get("limit")),
             "tokens": ((sample.get("output") or {}).get("usage") or {}).get("output_tokens"),
-            "domain": about.get("task"),
+            "task": about.get("task"),
             "model": about.get("model"),
         }
         for scorer, score in (sample.get("scores") or {None: {}}).items():
@@ -314,7 +327,19 @@ def _inspect(document: Mapping[str, Any]) -> Iterator[dict[str, object]]:
                 yield {**row, "scorer": scorer, "metric": metric, "right": right, "answer": answer}
 
 
-_DOCUMENTS = {"CRUXEval": _cruxeval, "EvalPlus": _evalplus, "inspect": _inspect}
+def _counts(document: Mapping[str, Any]) -> Iterator[dict[str, object]]:
+    """Right samples of k, a row per problem."""
+    about = {"n": document["k"], "model": document.get("model")}
+    for result in document["results"]:
+        yield {**about, **result}
+
+
+_DOCUMENTS = {
+    "CRUXEval": _cruxeval,
+    "EvalPlus": _evalplus,
+    "inspect": _inspect,
+    "counts of k samples": _counts,
+}
 """What wrote a document → its samples, a row each."""
 
 

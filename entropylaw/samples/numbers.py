@@ -26,6 +26,9 @@ SHUFFLED = 1 << 15
 SEED = 20_260_101
 """Seed of the generator that shuffles."""
 
+COVERED = (2, 5, 8)
+"""Tenths of the samples that are right, at least, in Cover@τ (arXiv:2510.08325)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counts:
@@ -75,14 +78,14 @@ def all_right(n: IntArray, right: IntArray, k: int) -> FloatArray:
 
 
 def majority(n: IntArray, right: IntArray, k: int) -> FloatArray:
-    """half@k: the chance that more than half of k samples are right."""
+    """maj@k without answers: more than half of k samples are right; of a tie half counts."""
     total = np.zeros(len(n))
-    for right_drawn in range(k // 2 + 1, k + 1):
+    for right_drawn in range((k + 1) // 2, k + 1):
         possible = (right >= right_drawn) & (n - right >= k - right_drawn)
         c = np.where(possible, right, k)
         wrong = np.where(possible, n - right, k)
         ways = log_choose(c, right_drawn) + log_choose(wrong, k - right_drawn) - log_choose(n, k)
-        total += np.where(possible, np.exp(ways), 0.0)
+        total += np.where(possible, np.exp(ways), 0.0) / (1 + (2 * right_drawn == k))
     return np.minimum(total, 1.0)
 
 
@@ -183,8 +186,8 @@ def by_problem(counts: Counts, ks: Sequence[int], rarefied: int) -> dict[str, Fl
         values["distinct_wrong"] = distinct(counts, rarefied, 0)
         values |= {f"answer_entropy{name}": nats for name, nats in entropies(counts).items()}
     else:
-        # Without answers no majority is known: the commonest one may be right with fewer.
-        values |= {f"half@{k}": majority(n, right, k) for k in ks[1:]}
+        values |= {f"maj@{k}": majority(n, right, k) for k in ks[1:]}
+    values |= {f"cover@{tenths / 10:g}": (10 * right >= tenths * n).astype(float) for tenths in COVERED}
     values["none_right"] = (right == 0).astype(float)
     values["some_right"] = ((right > 0) & (right < n)).astype(float)
     values["all_right"] = (right == n).astype(float)

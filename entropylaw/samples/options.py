@@ -25,8 +25,8 @@ class SampleOptions(EngineOptions):
     count: str | None = table_column("count", "Number of equal samples that a row stands for.")
     by: tuple[str, ...] = table_column(
         "by",
-        "Column that divides the rows: run, arm, model, domain, stage, budget; where no column is called so, "
-        "run is the folder's name, and KEY that of folders KEY=value. Repeatable.",
+        "Column that divides the rows, in place of those found by counts; where no column is called so, "
+        "run is the file or its folder, and KEY that of folders KEY=value. '' for none. Repeatable.",
         many=True,
     )
     right_when: str | None = option(

@@ -6,11 +6,9 @@ A query counts, so that no result depends on the order of rows, on files or on t
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Any
 
-from entropylaw.errors import InputError, UsageError
+from entropylaw.errors import InputError
 from entropylaw.escaping import listing, shown
-from entropylaw.samples.columns import OCCURRENCE
 from entropylaw.tokens.query import quoted, text
 
 RIGHT = ("true", "1", "1.0", "c", "correct", "pass", "passed", "success")
@@ -62,7 +60,10 @@ def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
             f"has values up to {most:g} ({listing(values, 5)}): per cent or counts, not verdicts on single "
             "samples"
         )
-        hint = f"give the verdicts themselves, or --right-when '{column}>={most:g}' for scores"
+        hint = (
+            "name the column or the field of verdicts with --right, or say from where on a score is right, "
+            f"such as --right-when '{column}>=LIMIT'"
+        )
     else:
         message = f"is a score, or has words that are no verdicts: {listing(values, 5)}"
     raise InputError("not-a-verdict", f"{shown(column)} {message}", hint)
@@ -87,33 +88,6 @@ def judged(table: str, missing: str) -> str:
         f"CASE WHEN error OR {verdict} IS NULL OR {verdict} IN ({', '.join(map(text, ABSENT))}) "
         f"THEN times ELSE 0 END AS absent FROM {table}"
     )
-
-
-def variants(table: str, names: Sequence[str]) -> str:
-    """The columns that do not make samples: their number of values, the first and the last one."""
-    queries = (
-        f"SELECT {text(name)} AS name, COUNT(DISTINCT {column}) AS size, MIN({column}) AS low, "
-        f"MAX({column}) AS high FROM {table}"
-        for name, column in ((name, quoted(f"only_{name}")) for name in names)
-    )
-    return f"{' UNION ALL '.join(queries)} ORDER BY name"
-
-
-def check_variants(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse rows that differ in a filter, a metric, a grader: UsageError ``rows-are-not-samples``."""
-    for row in rows:
-        name = row["name"]
-        size = row["size"]
-        if size > 1:
-            low = row["low"]
-            difference = f"differ in {name!r} ({size} values: {shown(low)} … {shown(row['high'])})"
-            if name == OCCURRENCE:
-                difference = f"repeat their document {size} times: one for each filter, which no column names"
-            raise UsageError(
-                "rows-are-not-samples",
-                f"rows {difference}: they are not samples of one problem",
-                f"read one of them: --only {name}={low}",
-            )
 
 
 def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
@@ -170,6 +144,59 @@ def answers(table: str, groups: Sequence[str]) -> str:
     return (
         f"SELECT {keys}, problem, verdict, given, COUNT(*) AS alike FROM ({counts}) AS counted "
         f"GROUP BY {keys}, problem, verdict, given ORDER BY {keys}, problem, verdict, given"
+    )
+
+
+def occurrences(table: str, name: str) -> str:
+    """Different values of a column, and the fewest and most samples of a step that have one of them."""
+    value = quoted(f"by_{name}")
+    cells = (
+        f"SELECT step, {value} AS value, CAST(SUM(times) AS BIGINT) AS n FROM {table} "
+        f"WHERE {value} IS NOT NULL GROUP BY step, {value}"
+    )
+    return f"SELECT COUNT(DISTINCT value) AS size, MIN(n) AS fewest, MAX(n) AS most FROM ({cells}) AS counted"
+
+
+def pairs(table: str, names: Sequence[str]) -> str:
+    """The number of different values that some columns have together."""
+    columns = ", ".join(quoted(f"by_{name}") for name in names) or "1 AS one"
+    return f"SELECT COUNT(*) AS size FROM (SELECT DISTINCT {columns} FROM {table}) AS pairs"
+
+
+def selected(table: str, names: Sequence[str]) -> str:
+    """Columns of the samples."""
+    return f"SELECT {', '.join(quoted(f'by_{name}') for name in names)} FROM {table}"
+
+
+def sizes(table: str, names: Sequence[str]) -> str:
+    """The number of different values of each column, nothing among them."""
+    parts = (f"COUNT(DISTINCT COALESCE({quoted(f'by_{name}')}, '')) AS {quoted(name)}" for name in names)
+    return f"SELECT {', '.join(parts)} FROM {table}"
+
+
+def splits(table: str, name: str, groups: Sequence[str]) -> str:
+    """How a column splits the samples of problems: a row per step and value.
+
+    n samples of a unit (a problem of a step and of ``groups``) have a value: ``units`` of the step have it,
+    in ``total`` samples, from ``fewest`` to ``most`` of a unit. ``share`` is the sum of n² divided by all
+    samples of the unit, which are ``least`` to ``size``; ``whole`` is the sum of 1 divided by the unit's
+    values, of which one has up to ``values``.
+    """
+    value = quoted(f"by_{name}")
+    unit = f"{_keys_of(groups)}, problem"
+    counts = (
+        f"SELECT {unit}, {value} AS value, CAST(SUM(times) AS DOUBLE) AS n FROM {table} "
+        f"WHERE times > 0 GROUP BY {unit}, {value}"
+    )
+    within = (
+        f"SELECT step, value, n, SUM(n) OVER (PARTITION BY {unit}) AS size, "
+        f"COUNT(*) OVER (PARTITION BY {unit}) AS number FROM ({counts}) AS counted"
+    )
+    return (
+        "SELECT step, value, COUNT(*) AS units, SUM(n) AS total, MIN(n) AS fewest, MAX(n) AS most, "
+        "SUM(n * n / size) AS share, MIN(size) AS least, MAX(size) AS size, "
+        "SUM(CAST(1 AS DOUBLE) / number) AS whole, MAX(number) AS number "
+        f"FROM ({within}) AS split GROUP BY step, value ORDER BY step, value"
     )
 
 

@@ -19,7 +19,8 @@ from entropylaw.escaping import counted, listing, shown
 from entropylaw.paths import note_input
 from entropylaw.samples import numbers, query
 from entropylaw.samples.columns import HUGE, SampleColumns, canonical, resolve
-from entropylaw.samples.files import find, is_step
+from entropylaw.samples.conditions import divided, key_of
+from entropylaw.samples.files import find
 from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
 from entropylaw.tokens.files import TableFile
@@ -84,8 +85,8 @@ class Sampled:
 class Opened:
     """Tables of samples in an engine: the columns of each file, and what their samples hold.
 
-    ``verdicts`` are the commonest ones with their numbers of samples, ``variants`` the values of the columns
-    that do not make samples; ``samples`` is the table of samples with their verdicts.
+    ``verdicts`` are the commonest ones with their numbers of samples; ``samples`` is the table of samples
+    with their verdicts.
     """
 
     engine: Backend
@@ -94,7 +95,6 @@ class Opened:
     unread: list[Unread]
     notes: list[str]
     verdicts: dict[str | None, int]
-    variants: list[dict[str, Any]]
     samples: str
 
     @property
@@ -113,24 +113,32 @@ def opened(
         for file in files:
             note_input(file.source)
         columns = _columns_of(files, options, gathered)
-        groups = tuple(dict.fromkeys(chain.from_iterable(chosen.groups for chosen in columns)))
-        names = list(dict.fromkeys(chain.from_iterable(chosen.variants for chosen in columns)))
         with starting as engine:
             if any(chosen.ordered for chosen in columns):
                 engine.keep_order()
-                _check_lengths(engine, [chosen for chosen in columns if not chosen.roles["problem"]])
-            samples = engine.view("samples", union(engine, columns, groups, names)).name
+            samples, names = _viewed(engine, columns)
+            if len(columns[0].keys) > 1:
+                key = key_of(engine, samples, columns[0].keys)
+                columns = [resolve(chosen.file, options, key) for chosen in columns]
+                samples, names = _viewed(engine, columns)
+            _check_lengths(engine, [chosen for chosen in columns if not chosen.roles["problem"]])
+            groups, notes = (names, []) if options.by else divided(engine, samples, names, columns)
             verdicts = engine.run(query.verdicts(samples)).to_pylist()
             yield Opened(
                 engine=engine,
                 columns=columns,
-                groups=groups,
+                groups=tuple(groups),
                 unread=gathered.unread,
-                notes=[*gathered.notes, *_pooled(columns)],
+                notes=[*gathered.notes, *notes],
                 verdicts={row["verdict"]: row["samples"] for row in verdicts},
-                variants=engine.run(query.variants(samples, names)).to_pylist() if names else [],
                 samples=engine.view("judged", query.judged(samples, options.missing)).name,
             )
+
+
+def _viewed(engine: Backend, columns: Sequence[SampleColumns]) -> tuple[str, list[str]]:
+    """The samples of all files as a table, and the names of the columns that may divide them."""
+    names = list(dict.fromkeys(chain.from_iterable(chosen.groups for chosen in columns)))
+    return engine.view("samples", union(engine, columns, names)).name, names
 
 
 def _columns_of(
@@ -152,15 +160,6 @@ def _columns_of(
     return columns
 
 
-def _pooled(columns: Sequence[SampleColumns]) -> Iterator[str]:
-    """What the names of folders say of some files and not of others, and what divides no rows."""
-    for key in dict.fromkeys(chain.from_iterable(chosen.file.keys for chosen in columns)):
-        values = list(dict.fromkeys(chosen.file.keys.get(key, "") for chosen in columns))
-        used = any(key in chosen.groups or key in chosen.file.types for chosen in columns)
-        if len(values) > 1 and not used and not any(is_step(key, value) for value in values):
-            yield f"folders have {shown(key)} {listing(values, 4)}, all together: --by {key} divides them"
-
-
 def summarise_tables(
     tables: Sequence[str], options: SampleOptions, *, progress: Progress | None = None
 ) -> Sampled:
@@ -171,14 +170,13 @@ def summarise_tables(
     InputError
         A file cannot be read, or has no problems, verdicts or samples; see the modules of this package.
     UsageError
-        ``k-too-large``, ``rows-are-not-samples``, ``bad-condition``, ``two-verdicts``, ``bad-solved``.
+        ``k-too-large``, ``bad-condition``, ``two-verdicts``, ``bad-solved``.
     """
     _check_options(options)
     with opened(tables, options, backend(options.backend, options.master, progress, MEMORY)) as source:
         leader = source.columns[0]
         groups = source.groups
         query.check_verdicts(source.verdicts, leader.named["right"])
-        query.check_variants(source.variants)
         run = source.engine.run
         table = source.samples
         problems = by_key(run(query.problems(table, groups, leader.roles)), groups)
@@ -262,9 +260,7 @@ def _check_lengths(engine: Backend, columns: Sequence[SampleColumns]) -> None:
         )
 
 
-def union(
-    engine: Backend, columns: Sequence[SampleColumns], groups: Sequence[str], variants: Sequence[str]
-) -> str:
+def union(engine: Backend, columns: Sequence[SampleColumns], groups: Sequence[str]) -> str:
     """The query of all files' samples; those alike are read together."""
     sets = defaultdict[Any, list[SampleColumns]](list)
     for chosen in columns:
@@ -278,7 +274,7 @@ def union(
         source = engine.scan(files, dict.fromkeys(leader.stored, "JSON"))
         steps = engine.by_file({file.path: file.step for file in files if file.step is not None})
         runs = engine.by_file({file.path: text(file.run) for file in files})
-        queries.append(canonical(leader, source, steps, runs, groups, variants))
+        queries.append(canonical(leader, source, steps, runs, groups))
     return " UNION ALL ".join(queries)
 
 
@@ -450,7 +446,10 @@ def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least
         low, high = fewest[uneven].min(), most[uneven].max()
         yield f"problems have {low} to {high} samples: pass@k is given for k up to the fewest"
     if "answer" not in about["columns"]:
-        yield "no column has answers: no distinct answers; --answer names one, for these and maj@k"
+        yield (
+            "no column has answers (--answer names one): there are no distinct answers, and maj@k takes all "
+            "wrong samples for one answer"
+        )
     elif len(set(fewest)) > 1:
         yield f"distinct answers are counted among {least} samples, the fewest of a problem"
 
@@ -480,10 +479,6 @@ def contents(source: Opened) -> dict[str, str]:
     """Filters, verdicts, and how many problems and samples there are; or why the verdicts are refused."""
     leader = source.columns[0]
     lines = dict[str, str]()
-    if source.variants:
-        lines["filters"] = ", ".join(
-            f"{row['name']} {row['size']} ({shown(row['low'])} …)" for row in source.variants
-        )
     lines["verdicts"] = ", ".join(f"{shown(verdict)} {count:,}" for verdict, count in source.verdicts.items())
     try:
         query.check_verdicts(source.verdicts, leader.named["right"])

@@ -477,6 +477,9 @@ def _json_type(values: Sequence[Any]) -> pa.DataType:
     if kinds == {list}:
         items = chain.from_iterable(value for value in values if value)
         return pa.list_(_json_type(list(items)))
+    if kinds == {dict}:
+        names = dict.fromkeys(chain.from_iterable(value for value in values if value))
+        return pa.struct([(name, pa.null()) for name in names])
     if kinds == {int, float}:
         return pa.float64()
     if len(kinds) > 1:

@@ -141,6 +141,13 @@ class DuckDB:
         """Number rows in the order of the files, which one thread reads."""
         self._connection.execute("SET preserve_insertion_order = true; SET threads = 1")
 
+    def peek(self, query: str, rows: int) -> pa.Table:
+        """The first rows of a query, in the order of the files."""
+        self._connection.execute("SET preserve_insertion_order = true")
+        first = self.run(f"{query} LIMIT {rows}")
+        self._connection.execute(_SETTINGS[1])
+        return first
+
     def run(self, query: str) -> pa.Table:
         """The rows of a small result."""
         return self._watched(lambda: self._connection.sql(query).to_arrow_table())

@@ -168,6 +168,10 @@ class Spark:
         schema = self._connection.table(name).schema().to_pyarrow()
         return Table(name, {field.name: plain_type(field.type) for field in schema})
 
+    def peek(self, query: str, rows: int) -> pa.Table:
+        """The first rows of a query, of the first parts of the files."""
+        return self.run(f"{query} LIMIT {rows}")
+
     def run(self, query: str) -> pa.Table:
         """Run on the cluster; Ctrl-C cancels the jobs."""
         try:

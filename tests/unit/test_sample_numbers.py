@@ -24,7 +24,7 @@ def enumerated(answers: list[tuple[bool, str]], k: int) -> dict[str, float]:
     values = {
         "pass": [any(right for right, _ in chosen) for chosen in sets],
         "all": [all(right for right, _ in chosen) for chosen in sets],
-        "majority": [sum(right for right, _ in chosen) > k / 2 for chosen in sets],
+        "majority": [(1 + np.sign(2 * sum(right for right, _ in chosen) - k)) / 2 for chosen in sets],
         "distinct": [len({answer for _, answer in chosen}) for chosen in sets],
     }
     return {name: float(np.mean(value)) for name, value in values.items()}
@@ -72,6 +72,33 @@ def test_the_commonest_answer_among_k_samples_by_all_sets_of_them() -> None:
     few = counts_of({"a": [(True, "1"), (False, "2"), (False, "2"), (True, "1")], "b": [(True, "3")] * 2})
     unanswered = Counts(problem=few.problem, n=few.n + 2, right=few.right, answers=few.answers[:1])
     assert numbers.pluralities(unanswered, [4])["maj@4"].tolist() == [1.0, 0.0]
+
+
+def test_maj_at_k_has_one_rule_with_answers_and_without() -> None:
+    """Where all wrong samples give one answer, both are the same; by hand, with ties shared."""
+    right_of = {"a": 0, "b": 1, "c": 3, "d": 4, "e": 6}
+    samples = {key: [(True, "1")] * c + [(False, "2")] * (6 - c) for key, c in right_of.items()}
+    counts = counts_of(samples)
+    at_all = numbers.pluralities(counts, [6])["maj@6"]
+    assert at_all == pytest.approx([0.0, 0.0, 0.5, 1.0, 1.0], abs=1e-12)
+    assert numbers.majority(counts.n, counts.right, 6) == pytest.approx(at_all, abs=1e-12)
+    for k in range(1, 7):
+        by_hand = [
+            sum(
+                comb(c, r) * comb(6 - c, k - r) / comb(6, k) * (1.0 if 2 * r > k else 0.5 * (2 * r == k))
+                for r in range(k + 1)
+            )
+            for c in right_of.values()
+        ]
+        assert numbers.majority(counts.n, counts.right, k) == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_cover_is_the_share_of_problems_that_are_reliable() -> None:
+    n = np.array([10, 10, 10, 5, 15])
+    right = np.array([2, 1, 8, 4, 3])
+    counts = Counts(problem=list("abcde"), n=n, right=right, answers=np.empty((0, 4), dtype=np.int64))
+    row = numbers.summary(counts, [1], 5)
+    assert (row["cover@0.2"], row["cover@0.5"], row["cover@0.8"]) == (0.8, 0.4, 0.4)
 
 
 def test_human_evals_estimator_to_12_digits() -> None:
@@ -153,7 +180,11 @@ def test_scorio_agrees() -> None:
         assert numbers.all_right(n, right, k).mean() == pytest.approx(
             scorio.pass_hat_k(verdicts, k), abs=1e-12
         )
-        assert numbers.majority(n, right, k).mean() == pytest.approx(scorio.maj_at_k(verdicts, k), abs=1e-12)
+        if k % 2:
+            # Of a tie half counts here, and nothing there.
+            assert numbers.majority(n, right, k).mean() == pytest.approx(
+                scorio.maj_at_k(verdicts, k), abs=1e-12
+            )
 
 
 def test_the_labs_counts_have_the_numbers_that_the_lab_counts() -> None:

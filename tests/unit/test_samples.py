@@ -190,6 +190,77 @@ def inspected(scorers: tuple[str, ...] = ("match",)) -> dict[str, Any]:
     return {**about, "samples": samples}
 
 
+def of_lists() -> Rows:
+    """Verdicts of a problem in a list, without answers."""
+    return [
+        {"question_id": key, "question_title": "T", "graded_list": [right for right, _ in samples]}
+        for key, samples in TRUTH.items()
+    ]
+
+
+def lighteval() -> Rows:
+    """Details of lighteval: shares of right samples."""
+    rows = []
+    for key, samples in TRUTH.items():
+        share = sum(right for right, _ in samples) / 4
+        metric = {"extractive_match": float(samples[0][0]), "math_pass@1:4_samples": share}
+        text = [answer for _, answer in samples]
+        rows.append({"doc": {"id": key, "query": "Q"}, "model_response": {"text": text}, "metric": metric})
+    return rows
+
+
+def of_k() -> Rows:
+    return [
+        {"name": key, "k": 4, "n_correct": sum(right for right, _ in samples)}
+        for key, samples in TRUTH.items()
+    ]
+
+
+WITHOUT_ANSWERS: dict[str, tuple[str, Callable[[], Any]]] = {
+    "lists of verdicts": ("a.jsonl", of_lists),
+    "lists of verdicts in Parquet": ("a.parquet", of_lists),
+    "lists of verdicts in a document": ("a.json", of_lists),
+    "lighteval": ("details.jsonl", lighteval),
+    "lighteval in Parquet": ("details.parquet", lighteval),
+    "right ones of k": ("a.csv", of_k),
+    "a document of right ones of k": (
+        "a.json",
+        lambda: {"model": "m", "k": 4, "results": [{"n_correct": row["n_correct"]} for row in of_k()]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_ANSWERS)
+def test_formats_without_answers(tmp_path: Path, name: str) -> None:
+    file, content = WITHOUT_ANSWERS[name]
+    path = tmp_path / file
+    if path.suffix == ".json":
+        path.write_text(json.dumps(content(), indent=1), encoding="utf-8")
+    else:
+        write(path, content())
+    (row,) = read(path).rows
+    assert (row["problems"], row["samples"], row["n"], row["missing"]) == (3, 12, 4, 0)
+    assert {k: row[f"pass@{k}"] for k in PASS} == pytest.approx(PASS, abs=1e-12)
+    # Of two right and two wrong ones half counts.
+    assert row["maj@4"] == pytest.approx((1 / 2 + 0 + 1) / 3)
+    assert "distinct" not in row
+
+
+def test_a_share_that_is_none_of_its_samples_is_refused(tmp_path: Path) -> None:
+    rows = lighteval()
+    rows[0]["metric"]["math_pass@1:4_samples"] = 0.3
+    assert_refused(write(tmp_path / "a.jsonl", rows), "bad-count", "whole number")
+
+
+def test_a_verdict_on_one_of_several_responses_is_said(tmp_path: Path) -> None:
+    rows = [{**row, "resps": [["7", "8", "7"]]} for row in lm_eval()]
+    sampled = read(write(tmp_path / "a.jsonl", rows))
+    assert any(
+        note.startswith("a row of 'a.jsonl' has 3 responses: each verdict is") for note in sampled.notes
+    )
+    assert not any("responses" in note for note in read(write(tmp_path / "b.jsonl", lm_eval())).notes)
+
+
 BY_METRIC = {"right": "metrics.correct_answer", "answer": "completion"}
 BY_WORDS = {"right_when": "result=passed", "answer": "completion"}
 FORMATS: dict[str, tuple[str, Callable[[], Rows], dict[str, Any]]] = {
@@ -262,25 +333,18 @@ def test_an_archive_of_inspect(tmp_path: Path) -> None:
         read(path)
 
 
-def other_filter() -> Rows:
-    return [{**row, "filter": name} for name in ("a", "b") for row in plain()]
-
-
 GIVEN_OTHER_ANSWERS = [{"idx": 0, "correct": True, "gt": answer} for answer in "xy"]
 OTHER_LENGTHS = [{"idx": 1, "score": [1, 0], "pred": ["a"], "gt": "a"}]
 # Name of the file, rows or a document, the error's slug, words of the error.
 REFUSED: dict[str, tuple[str, Any, str, str]] = {
     "a sample twice": ("a.jsonl", plain() + plain()[:1], "repeated-samples", "such as 'a'"),
     "an answer counted twice": ("a.csv", counted() + counted()[:1], "repeated-samples", "again"),
-    "two filters": ("a.jsonl", other_filter(), "rows-are-not-samples", "'filter' (2 values"),
-    "two filters of lm-eval": ("a.jsonl", lm_eval(), "rows-are-not-samples", "strict-match"),
-    "two scorers": ("a.json", inspected(("match", "model")), "rows-are-not-samples", "scorer"),
     "per cent": ("a.csv", [{"problem": i, "score": 34.2} for i in range(3)], "not-a-verdict", "per cent"),
     "a score": ("a.csv", [{"problem": i, "score": i / 3} for i in range(3)], "not-a-verdict", "is a score"),
     "other words": ("a.csv", [{"problem": 1, "right": "P"}], "not-a-verdict", "'p'"),
     "0 and -1": ("a.csv", [{"problem": i, "score": i - 1} for i in (0, 1)], "not-a-verdict", "0 and -1"),
     "an object": ("a.jsonl", [{"problem": 1, "score": {"x": 1}}], "not-a-verdict", "a list or an object"),
-    "lists of verdicts": ("a.jsonl", [{"problem": 1, "score": [1, 0]}], "list-of-verdicts", "--right"),
+    "lists of scores": ("a.jsonl", [{"problem": 1, "score": [1, 0]}], "list-of-verdicts", "--right"),
     "lists of other lengths": ("a.jsonl", OTHER_LENGTHS, "file-corrupt", "lists of other lengths"),
     "no verdict": ("a.csv", [{"problem": 1, "text": "x"}], "no-verdict-column", "'text'"),
     "several rewards": ("a.jsonl", trl(format_reward=1.0), "several-verdicts", "'correctness_reward', 'for"),
@@ -432,15 +496,26 @@ def test_positions_identify_problems_where_all_files_have_as_many_rows(tmp_path:
         read(*files)
 
 
-def test_lm_eval_by_one_filter_and_one_row_of_a_document(tmp_path: Path) -> None:
+def test_rows_of_several_filters_and_scorers_are_not_samples_of_one_problem(tmp_path: Path) -> None:
     rows = lm_eval()
-    assert read(write(tmp_path / "a.jsonl", rows), only=("filter=strict-match",)).rows[0]["samples"] == 3
+    filters = read(write(tmp_path / "a.jsonl", rows))
+    assert [(row["filter"], row["samples"]) for row in filters.rows] == [
+        ("flexible-extract", 3),
+        ("strict-match", 3),
+    ]
+    assert any(note.startswith("rows differ in 'filter' ('flexible-extract', 's") for note in filters.notes)
+    assert read(tmp_path / "a.jsonl", only=("filter=strict-match",)).rows[0]["samples"] == 3
     unnamed = [{name: cell for name, cell in row.items() if name != "filter"} for row in rows]
     path = write(tmp_path / "samples_gsm_2025-03-04T16-36-09.8.jsonl", unnamed)
-    with pytest.raises(EntropyLawError, match="one for each filter, which no column names"):
-        read(path)
+    assert [(row["occurrence"], row["samples"]) for row in read(path).rows] == [("1", 3), ("2", 3)]
     (row,) = read(path, only=("occurrence=1",)).rows
-    assert (row["domain"], row["samples"], row["pass@1"]) == ("gsm", 3, pytest.approx(2 / 3))
+    assert (row["samples"], row["pass@1"]) == (3, pytest.approx(2 / 3))
+    write(tmp_path / "samples_aime_2025-03-04T16-36-09.8.jsonl", unnamed[:2])
+    tasks = read(str(tmp_path / "samples_*"), only=("occurrence=1",))
+    assert [(row["task"], row["samples"]) for row in tasks.rows] == [("aime", 2), ("gsm", 3)]
+    scored = tmp_path / "log.json"
+    scored.write_text(json.dumps(inspected(("match", "model"))), encoding="utf-8")
+    assert [(row["scorer"], row["n"]) for row in read(scored).rows] == [("match", 4), ("model", 4)]
 
 
 def test_steps_and_runs_by_the_names_of_files(tmp_path: Path) -> None:
@@ -466,7 +541,9 @@ def test_a_row_per_problem_has_its_right_samples(tmp_path: Path) -> None:
         for key, samples in TRUTH.items()
     ]
     (row,) = read(write(tmp_path / "a.csv", rows)).rows
-    assert (row["domain"], row["samples"], row["n"]) == ("x", 12, 4)
+    # What has one value divides nothing.
+    assert "task" not in row
+    assert (row["samples"], row["n"]) == (12, 4)
     assert {k: row[f"pass@{k}"] for k in PASS} == pytest.approx(PASS)
     rows[0]["c"] = 5
     with pytest.raises(EntropyLawError, match="c is above n"):

@@ -47,7 +47,7 @@ def test_differences_are_paired_by_problem() -> None:
     random = np.random.default_rng(0)
     chance = random.beta(0.5, 0.5, 60)
     now, base = side(random, chance**0.5, 32), side(random, chance, 32)
-    found = pairing("now", now, "base", base, 0, SampleOptions(k=(1, 4, 32)))
+    found = pairing(("now", "base"), (1, 0), (now, base), 0, SampleOptions(k=(1, 4, 32)))
     by_problem = numbers.pass_at(now.n, now.right, 4) - numbers.pass_at(base.n, base.right, 4)
     difference = found.at_k[1].difference
     assert difference.value == pytest.approx(by_problem.mean())
@@ -119,8 +119,7 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "x.samples.json"
     path.write_text(dumps(made.to_json()), encoding="utf-8")
     assert load_document("samples", str(path)) == made
-    pair = made.against
-    assert pair is not None
+    (pair,) = made.against
     assert (pair.now, pair.base, pair.problems, pair.left_out) == ("step 400", "step 0", 100, 0)
     assert [row.k for row in pair.at_k if row.word == "gain"] == [1, 2, 4, 8, 16]
     assert not any(row.word == "loss" for row in pair.at_k)
@@ -129,14 +128,40 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert row.now - row.base == pytest.approx(made.rows[-1]["pass@1"] - made.rows[0]["pass@1"])
 
 
-def test_few_samples_do_not_decide_the_fate_of_problems_and_a_note_says_so() -> None:
+def test_few_samples_decide_no_fate_and_the_reason_is_said(run: Any, tmp_path: Path) -> None:
     decided, rare = document(against=0), document(against=0, solved=0.001)
-    assert not any("rest on assumptions" in note for note in decided.notes)
-    assert any(note.endswith("more samples, or --solved 0.02, decide them") for note in rare.notes)
-    assert decided.against is not None
-    for fate in decided.against.fates:
+    for fate in decided.against[0].fates:
         assert fate.expected.low <= fate.expected.value <= fate.expected.high
-    assert sum(fate.expected.value for fate in decided.against.fates) == pytest.approx(100)
+    assert sum(fate.expected.value for fate in decided.against[0].fates) == pytest.approx(100)
+    assert not rare.against[0].fates
+    reason = "64 samples of a problem cannot distinguish a chance of 0.001 from 0"
+    assert reason in " ".join(rendered(rare, "text").split())
+    path = tmp_path / "x.samples.json"
+    path.write_text(dumps(rare.to_json()), encoding="utf-8")
+    checked = run("check", str(path), "--fail-if", "lost_problems>5")
+    assert (checked.returncode, reason in checked.stdout) == (5, True)
+    drawn = run("plot", "flow", str(path), "-o", str(tmp_path / "x.svg"))
+    assert (drawn.returncode, reason in drawn.stderr) == (4, True)
+
+
+def test_fates_of_chances_that_no_family_has() -> None:
+    """A third each of two chances near the threshold and one far from it, which is known of these draws."""
+    covered = np.zeros(4)
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        base_chance, now_chance = random.choice([0.002, 0.03, 0.5], (2, 120))
+        _, draws = against.chances(side(random, now_chance, 128), side(random, base_chance, 128), 0.01)
+        now_solved, base_solved = now_chance > 0.01, base_chance > 0.01
+        true = [
+            (now_solved & base_solved).sum(),
+            (now_solved & ~base_solved).sum(),
+            (~now_solved & base_solved).sum(),
+            (~now_solved & ~base_solved).sum(),
+        ]
+        low, high = np.quantile(draws, (0.025, 0.975), axis=0)
+        covered += (low <= true) & (true <= high)
+    assert covered.min() >= 8
+    assert covered.mean() >= 10
 
 
 @pytest.mark.parametrize("format", ["text", "markdown", "csv", "latex"])
@@ -159,9 +184,9 @@ def test_an_interval_without_a_width_is_none_and_no_zero_is_negative() -> None:
     nearly = replace(nearly, right=np.where(np.arange(50) == 0, 31, 32))
     texts = []
     for now in (solved, nearly):
-        found = pairing("now", now, "base", solved, 0, SampleOptions(k=(1, 4)))
-        texts.append(rendered(replace(document(against=0), against=found), "text"))
-    assert re.search(r"  1 +1.00 +1.00 +0.000 — +unclear", texts[0])
+        found = pairing(("now", "base"), (1, 0), (now, solved), 0, SampleOptions(k=(1, 4)))
+        texts.append(rendered(replace(document(against=0), against=(found,)), "text"))
+    assert re.search(r"  1 +1.00 +1.00 +0.000 —[ —]+unclear", texts[0])
     assert not re.search(r"-0(\.0*)?(?![.\d])", "".join(texts))
 
 
@@ -169,8 +194,8 @@ def test_the_page_and_the_figures() -> None:
     made = document(against=0)
     assert single_page(made).count("<svg") >= 4
     for name, part in (
-        ("pass_pair", made.against),
-        ("flow", made.against),
+        ("pass_pair", made.against[0]),
+        ("flow", made.against[0]),
         ("pass_at_k", made),
         ("distinct_right", made),
     ):
@@ -181,20 +206,97 @@ def test_the_page_and_the_figures() -> None:
 
 def test_another_table_and_other_rows(tmp_path: Path) -> None:
     made = samples(COUNTS, against=LAB / "rloo_s0" / "counts.parquet", k=(1, 8))
-    assert made.against is not None
-    assert made.against.base == "counts.parquet, step 400"
-    assert [row.k for row in made.against.at_k] == [1, 8]
-    by_run = samples(COUNTS, LAB / "rloo_s0" / "counts.parquet", by="run", against="run=grpo_s0")
-    assert by_run.against is not None
-    assert by_run.against.now == "step 400, run 'rloo_s0'"
+    (pair,) = made.against
+    assert (pair.now, pair.base) == ("counts.parquet, step 400", "counts.parquet, step 400")
+    assert pair.base_row is None
+    assert [row.k for row in pair.at_k] == [1, 8]
     other = write(tmp_path / "a.csv", [{"problem": f"x{i}", "right": 1} for i in range(9)])
     with pytest.raises(EntropyLawError, match="0 problems in common"):
         samples(COUNTS, against=other)
     with pytest.raises(EntropyLawError, match="0 rows are of it") as caught:
         document(against=41)
     assert caught.value.hint == "step is '0', '40', '100', '200', '400'; see --only"
-    with pytest.raises(EntropyLawError, match="2 rows of the last step"):
-        samples(COUNTS, LAB / "rloo_s0" / "counts.parquet", by="run", against=other)
+
+
+def test_the_columns_of_a_comparison_have_the_names_of_their_files(run: Any, tmp_path: Path) -> None:
+    for name, right in (("rl", 1), ("base", 0)):
+        write(tmp_path / f"{name}.jsonl", [{"problem": i, "right": right} for i in range(4) for _ in "ab"])
+    printed = run("samples", "rl.jsonl", "--against", "base.jsonl").stdout
+    assert "rl.jsonl against base.jsonl · 4 problems in both" in printed
+    assert re.search(r"  k +rl.jsonl +base.jsonl +difference", printed)
+    assert re.search(r"  1 +1.00 +0.000 +\+1.00 —", printed)
+
+
+RUNS = [LAB / name / "counts.parquet" for name in ("grpo_s0", "rloo_s0", "clip_cov_s0")]
+
+
+def test_every_group_is_compared(run: Any, tmp_path: Path) -> None:
+    """With a group, with a step of each, with another table of one group and of all; and gates on them."""
+    by_run = samples(*RUNS, by="run", against="run=grpo_s0")
+    assert [(pair.now, pair.base) for pair in by_run.against] == [
+        ("step 400, run 'clip_cov_s0'", "step 400, run 'grpo_s0'"),
+        ("step 400, run 'rloo_s0'", "step 400, run 'grpo_s0'"),
+    ]
+    by_step = samples(*RUNS, by="run", against=0)
+    names = ("clip_cov", "grpo", "rloo")
+    assert [pair.now for pair in by_step.against] == [f"step 400, run '{name}_s0'" for name in names]
+    assert [pair.base for pair in by_step.against] == [f"step 0, run '{name}_s0'" for name in names]
+    alone = samples(COUNTS, against=0)
+    assert by_step.against[1].at_k == alone.against[0].at_k
+    other = samples(*RUNS, by="run", against=RUNS[0], only=("step=400",))
+    assert len(other.against) == 3
+    table = rendered(by_step, "csv").splitlines()
+    assert table[0].startswith("compared,against,k,now,base,difference,")
+    assert len(table) == 1 + 3 * len(alone.against[0].at_k)
+    assert rendered(by_step, "text").count(" against step 0") == 3
+    path = tmp_path / "x.samples.json"
+    path.write_text(dumps(by_run.to_json()), encoding="utf-8")
+    gates = ("--fail-if", "lost_problems>50", "--fail-if", "pass@1.difference<-0.5")
+    checked = run("check", str(path), *gates, "--format", "json")
+    assert [case["outcome"] for case in json.loads(checked.stdout)["cases"]] == ["passed"] * 6
+    drawn = run("plot", "flow", str(path), "-o", str(tmp_path / "x.svg"))
+    assert "it has 2 comparisons" in drawn.stderr
+    rows = [{"problem": f"p{i}", "right": i % 2, "budget": b} for b in (1, 2) for i in range(9)]
+    rows += [{"problem": f"q{i}", "right": 1, "budget": 3} for i in range(9)]
+    some = samples(write(tmp_path / "a.csv", rows), by="budget", against="budget=1")
+    assert [pair.now for pair in some.against] == ["the table, budget '2'"]
+    assert any(
+        note.startswith("the table, budget '3' and the table, budget '1' have 0") for note in some.notes
+    )
+
+
+def test_the_interval_on_the_benchmark_is_of_further_samples_and_that_on_problems_like_these_wider() -> None:
+    random = np.random.default_rng(5)
+    chance = random.beta(0.5, 0.8, 80)
+    better = np.where(np.arange(80) % 2 == 0, chance**0.3, chance)
+    truth = {k: ((1 - chance) ** k - (1 - better) ** k).mean() for k in (1, 4)}
+    inside = dict.fromkeys(truth, 0)
+    for _ in range(200):
+        now, base = side(random, better, 32), side(random, chance, 32)
+        found = pairing(("now", "base"), (1, 0), (now, base), 0, SampleOptions(k=(1, 4)))
+        for row in found.at_k:
+            here = row.on_benchmark
+            assert here is not None
+            inside[row.k] += here.low <= truth[row.k] <= here.high
+    assert all(180 <= count <= 198 for count in inside.values()), inside
+    assert all(row.difference.width > 1.2 * row.on_benchmark.width for row in found.at_k)
+    # By hand: the variance of a share of n samples, for every problem and side.
+    at_one = found.at_k[0].on_benchmark
+    shares = [count.right / 32 for count in (now, base)]
+    by_hand = sum((share * (1 - share) / 31).sum() for share in shares) ** 0.5 / 80
+    assert at_one.std_error == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_few_problems_that_differ_by_the_same_decide_nothing() -> None:
+    words = []
+    for size in (3, 6):
+        random = np.random.default_rng(0)
+        now, base = side(random, np.ones(size), 4), side(random, np.zeros(size), 4)
+        (row, *_) = pairing(("now", "base"), (1, 0), (now, base), 0, SampleOptions(k=(1,))).at_k
+        assert (row.difference.value, row.difference.low, row.difference.high) == (1.0, None, None)
+        words.append(row.word)
+    # Six of six the same way: a sign test's two-sided probability is 1/32.
+    assert words == ["unclear", "gain"]
 
 
 GATES = {

@@ -187,8 +187,8 @@ def test_no_folder_replaces_a_column_and_by_takes_its_key(run: Any, tmp_path: Pa
     assert "model" not in row
     written(tmp_path / "a" / "right=false" / "model=m2" / f"s.{suffix}", sampled(1))
     done = run("samples", "a")
-    assert "note: folders have 'model' 'm2', 'm 1', all together: --by model divides them" in done.stderr
-    done = run("samples", "a", "--by", "model", "--format", "json", "-q")
+    assert "note: every problem has each of 'model' ('m 1', 'm2'): a row for each" in done.stderr
+    done = run("samples", "a", "--format", "json", "-q")
     rows = {row["model"]: row["pass@1"] for row in json.loads(done.stdout)["rows"]}
     assert rows == {"m 1": pytest.approx(1 / 3), "m2": 1.0}
     # The key of an argument's own folder, too.

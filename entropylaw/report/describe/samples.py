@@ -18,6 +18,8 @@ from entropylaw.report.numbers import (
     format_step,
     value_and_interval,
 )
+from entropylaw.results import Estimate
+from entropylaw.results.result import replace
 
 SIZES = {
     "problems": "problems",
@@ -63,18 +65,26 @@ AT_K = (
     b.Column("now", "now"),
     b.Column("base", "base"),
     b.Column("difference", shown_in=(b.DATA,), estimate=True),
+    b.Column("on_benchmark", shown_in=(b.DATA,), estimate=True),
     b.Column("band", "difference, band over all k", _banded, shown_in=(b.PEOPLE,)),
+    b.Column("like", "on problems like these", lambda row: _interval(row.difference), shown_in=(b.PEOPLE,)),
+    b.Column("here", "on this benchmark", lambda row: _interval(row.on_benchmark), shown_in=(b.PEOPLE,)),
     *(b.Column(key, shown_in=(b.DATA,)) for key in ("band_low", "band_high")),
     b.Column("word", "change"),
 )
 """A row per k of two tables."""
 
 
+def _interval(estimate: Estimate | None) -> str:
+    """The interval of a difference; a dash where there is none."""
+    return MISSING if estimate is None else format_estimate(estimate).interval
+
+
 def describe(result: SamplesDocument) -> list[b.Block]:
     """What two tables differ in, where there are two; the first step and the last one."""
     blocks: list[b.Block] = [b.Heading("Samples per problem", 1)]
-    if result.against is not None:
-        blocks += of_pair(result.against, result.level)
+    for pair in result.against:
+        blocks += of_pair(pair, result.level)
     return [*blocks, *_of_steps(result), *_of_files(result)]
 
 
@@ -100,8 +110,11 @@ def of_pair(pair: PairedSamples, level: float) -> Iterator[b.Block]:
     )
     yield b.Heading(f"{pair.now} against {pair.base}", 2, about)
     yield b.paragraphs(answer(pair))
-    yield b.table_of(AT_K, pair.at_k, b.PEOPLE, words=0)
-    yield b.Table(FATES, list(map(_fate, pair.fates)))
+    heads = {"now": pair.now, "base": pair.base}
+    columns = [replace(column, label=heads.get(column.key, column.label)) for column in AT_K]
+    yield b.table_of(columns, pair.at_k, b.PEOPLE, words=0)
+    if pair.fates:
+        yield b.Table(FATES, list(map(_fate, pair.fates)))
     yield from figures_of("samples_pair", pair)
     yield b.Notes(list(_findings(pair)))
 
@@ -147,6 +160,8 @@ def _findings(pair: PairedSamples) -> Iterator[b.Note]:
             f"them: {format_number(unsolved.now)} against {format_number(unsolved.base)}, "
             f"difference {format_interval(unsolved.difference)}",
         )
+    if pair.no_fates:
+        yield b.Note("caution", pair.no_fates)
     if pair.left_out:
         yield b.Note("caution", f"{pair.left_out} problems are in one table alone, and in no difference")
 
@@ -158,12 +173,12 @@ def _of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     heads = ("", *(headed(result.rows[number], result.groups) for number in numbers))
     steps = len({row["step"] for row in result.rows})
     yield b.Heading("By step", 2, f"{steps} steps") if steps > 1 else b.Heading("The table", 2)
-    if not result.groups and result.against is None:
+    if not result.groups and not result.against:
         yield b.paragraphs("; ".join(_short(result, number) for number in numbers))
     columns = [b.Column(head, head) for head in heads]
     names = result.rows[numbers[0]]
     pass_at = {name: name for name in names if re.fullmatch(r"pass@\d+", name)}
-    at_k = {name: name for name in names if re.fullmatch(r"(gain@|pass\^|maj@|half@)\d+", name)}
+    at_k = {name: name for name in names if re.fullmatch(r"(gain@|pass\^|maj@|cover@)[\d.]+", name)}
     yield b.Table(columns, list(quantities(result, numbers, {**SIZES, **pass_at, **LABELS})))
     further = list(quantities(result, numbers, {**at_k, **ESTIMATORS}))
     yield b.Table(columns, further, detail=True, counted="quantity")
@@ -209,8 +224,11 @@ def _cell(result: SamplesDocument, row: int, name: str) -> str:
 
 def table(result: SamplesDocument) -> b.Table:
     """A row per step; of two tables one row per k."""
-    if result.against is not None:
-        return b.table_of(AT_K, result.against.at_k, b.DATA)
+    if result.against:
+        head = [b.Column("compared", "compared"), b.Column("against", "against")]
+        tables = [(pair, b.table_of(AT_K, pair.at_k, b.DATA)) for pair in result.against]
+        rows = [(pair.now, pair.base, *row) for pair, table in tables for row in table.rows]
+        return b.Table([*head, *tables[0][1].columns], rows)
     names = list(dict.fromkeys(name for row in result.rows for name in row))
     return b.Table(
         [b.Column(name, name) for name in names], [[row.get(name) for name in names] for row in result.rows]

@@ -96,7 +96,12 @@ def distinct_figure(document: SamplesDocument) -> Figure:
 
 
 def flow_figure(pair: PairedSamples) -> Figure:
-    """How many problems were kept, gained and lost: from those solved before to those solved now."""
+    """How many problems were kept, gained and lost: from those solved before to those solved now.
+
+    Raises ValueError: there are too few samples.
+    """
+    if pair.no_fates:
+        raise ValueError(pair.no_fates)
     counts = {fate.fate: len(fate.problems) for fate in pair.fates}
     keys = [(FATES[name], f"{name} {count}", {"linewidth": 5}) for name, count in counts.items()]
     ends: list[dict[str, tuple[float, float]]] = []

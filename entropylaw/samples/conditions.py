@@ -1,0 +1,191 @@
+"""What divides the samples of problems, and what identifies these, by counts.
+
+A column that splits every problem alike is a condition: its values make other samples, and are not pooled.
+Of a column of what came of a sample (how it ended, how long it was) some problems have more than others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import chdtr
+
+from entropylaw.arrow import to_numpy
+from entropylaw.escaping import listing, shown
+from entropylaw.samples import query
+from entropylaw.samples.columns import NAMES, OCCURRENCE, SampleColumns, is_text
+
+if TYPE_CHECKING:
+    from entropylaw.tokens.run import Backend
+
+MOST_VALUES = 64
+"""Different values that a condition may have."""
+
+LONGEST = 200
+"""Characters of a value; longer ones are prompts or responses."""
+
+PEEKED = 1000
+"""Rows from which is seen which columns have short texts, of few values."""
+
+ALIKE = 1e-3
+"""Probability of so equal a split, or a more equal one, where the values are drawn (chi-square)."""
+
+MOST_PARTS = 12
+"""Values of a column, each of other problems, up to which a note names it."""
+
+COARSER = 16
+"""How many texts of a problem may have one id on average: those of other prompts, or of other ids."""
+
+_DRAWS = re.compile(
+    r"sample|rollout|completion|response|draw|generation|attempt|trial|seed|epoch|repeat|replica|"
+    r"idx|index|(?:^|_)(?:id|i|no|number|run)$"
+)
+"""What is in the names of numbers of samples, where each problem has each number once."""
+
+PARTS = frozenset(
+    (
+        *("run", "run_id", "run_name", "arm", "model", "model_name", "domain", "data_source", "dataset"),
+        *("benchmark", "env_name", "env", "task", "split", "stage"),
+    )
+)
+"""Names of columns that divide the rows where each of their values has other problems."""
+
+VARIANTS = frozenset(("filter", "metric", "scorer", "grader", "turn", "output_index", OCCURRENCE))
+"""Names of columns that always divide: two filters of one sample are not two samples."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """How a column splits the samples of problems.
+
+    ``alike``: of every problem in the same way; ``nested``: each problem has one of its values; ``by_step``:
+    each step has. ``most`` is the largest number of samples of a problem with one value.
+    """
+
+    name: str
+    values: list[str]
+    alike: bool
+    nested: bool
+    by_step: bool
+    most: float
+
+    @property
+    def may_number(self) -> bool:
+        """Whether its values may be numbers of draws, or of files: whole ones in a row, and so named."""
+        parts = [re.fullmatch(r"(\D*)(\d+)(\D*)", value) for value in self.values]
+        numbers = {int(part[2]) for part in parts if part}
+        around = {(part[1], part[3]) for part in parts if part}
+        if None in parts or len(around) > 1 or len(numbers) < len(parts):
+            return False
+        in_a_row = max(numbers) - min(numbers) == len(numbers) - 1
+        name = self.name.casefold()
+        return bool(_DRAWS.search(name)) and (in_a_row or name in (*NAMES["sample"], "seed", "epoch"))
+
+    @property
+    def may_be_parts(self) -> bool:
+        """Whether its values may be parts of the problems: few, and not measured."""
+        measured = (re.fullmatch(r"-?\d*\.\d+", value) for value in self.values)
+        return len(self.values) <= MOST_PARTS and not any(measured)
+
+
+def key_of(engine: Backend, samples: str, keys: Sequence[str]) -> str:
+    """The column that identifies problems, of those that may by their names, the likeliest first.
+
+    Each of its values occurs equally often, and more than once, and the text of a problem says which it is.
+    """
+    found = {name: engine.run(query.occurrences(samples, name)).to_pylist()[0] for name in keys}
+
+    def order(name: str) -> tuple[int, bool, int]:
+        size = found[name]["size"]
+        if size < 2 or found[name]["most"] == 1:
+            return 4 - min(size, 2), False, 0
+        for other in keys:
+            repeated = found[other]["most"] > 1
+            if other != name and is_text(other) and repeated:
+                (together,) = engine.run(query.pairs(samples, (name, other))).to_pylist()
+                if together["size"] > found[other]["size"] or COARSER * size < found[other]["size"]:
+                    return 2, is_text(name), -size
+        return int(found[name]["fewest"] != found[name]["most"]), is_text(name), -size
+
+    return min(keys, key=order)
+
+
+def divided(
+    engine: Backend, samples: str, names: Sequence[str], columns: Sequence[SampleColumns]
+) -> tuple[list[str], list[str]]:
+    """The columns of ``names`` that divide the rows, and what was found of these in sentences.
+
+    ``columns`` are those of every file.
+    """
+    of_files = set(names).difference(*(chosen.file.types for chosen in columns))
+    keys = columns[0].named["problem"].split(" + ")
+    candidates = _of_few_values(engine, samples, [name for name in names if name not in keys])
+    splits = [_split(engine, samples, name, ()) for name in candidates]
+    splits.sort(key=lambda split: (split.may_number, split.name == "run", len(split.values)))
+    groups: list[str] = []
+    notes: list[str] = []
+    for split in splits:
+        name = split.name
+        values = f"{shown(name)} ({listing(split.values, 4)})"
+        tuples = [engine.run(query.pairs(samples, chosen))["size"][0] for chosen in (groups, [*groups, name])]
+        if split.by_step or tuples[0] == tuples[1]:
+            continue
+        if name in VARIANTS or (name == "task" and name in of_files):
+            groups.append(name)
+            notes.append(f"rows differ in {values}, which are not samples of one problem: a row for each")
+        elif split.nested and name in PARTS and name not in of_files:
+            groups.append(name)
+        elif split.nested and name != "run" and split.may_be_parts:
+            notes.append(f"problems differ in {values}, all together: --by {name} divides them")
+        elif split.alike and split.may_number and _split(engine, samples, name, groups).most == 1:
+            notes.append(f"{shown(name)} numbers the samples of a problem: --by {name} divides them")
+        elif split.alike and split.may_number and name == "run" and name in of_files:
+            notes.append(
+                "files that differ in a number are samples of the same problems: --by run divides them"
+            )
+        elif split.alike:
+            groups.append(name)
+            notes.append(f"every problem has each of {values}: a row for each; --by '' takes all together")
+    return groups, notes
+
+
+def _of_few_values(engine: Backend, samples: str, names: Sequence[str]) -> list[str]:
+    """The columns of several values, but of few, of which none is long in the first rows."""
+    rows = engine.peek(query.selected(samples, names), PEEKED).to_pydict() if names else {}
+    texts = {name: {text or "" for text in rows[f"by_{name}"]} for name in names}
+    few = [name for name in names if max(map(len, texts[name]), default=0) <= LONGEST]
+    few = [name for name in few if len(texts[name]) <= MOST_VALUES]
+    sizes = engine.run(query.sizes(samples, few)).to_pylist() if few else [{}]
+    return [name for name in few if 1 < sizes[0][name] <= MOST_VALUES]
+
+
+def _split(engine: Backend, samples: str, name: str, groups: Sequence[str]) -> Split:
+    """How a column splits the samples of the problems of each step and of ``groups``.
+
+    Where each sample draws its value, chi-square has the distribution of that name; a column that splits all
+    problems alike has next to 0.
+    """
+    table = engine.run(query.splits(samples, name, groups))
+    columns = {key: to_numpy(table[key]) for key in table.column_names if key not in ("step", "value")}
+    _, step = np.unique(np.array(table["step"].to_pylist(), dtype=float), return_inverse=True)
+    values = np.bincount(step)
+    samples_of_step = np.bincount(step, columns["total"])[step]
+    chi_square = (samples_of_step * columns["share"] / columns["total"] - columns["total"]).sum()
+    freedom = ((np.bincount(step, columns["whole"]) - 1.0) * (values - 1)).sum()
+    is_alike = chdtr(max(freedom, 1.0), max(chi_square, 0.0)) < ALIKE
+    # Two benchmarks of other sizes whose ids are the same: each value has its number of samples.
+    even = (columns["fewest"] == columns["most"]).all() and columns["fewest"].min() > 1
+    uneven_units = columns["least"].min() < columns["size"].max() and len(step) <= MOST_PARTS
+    nested = columns["number"].max() == 1
+    return Split(
+        name=name,
+        values=sorted({value or "" for value in table["value"].to_pylist()}),
+        alike=not nested and freedom > 0.5 and bool(is_alike or (even and uneven_units)),
+        nested=nested,
+        by_step=values.max() == 1,
+        most=columns["most"].max(),
+    )
