@@ -94,10 +94,8 @@ def test_lines_of_one_length_are_not_joined(series, records):
 
 def written_by_a_model(size):
     """Text with steps, rewards and assignments in it."""
-    words = (
-        "so we have x = 5 and Step 2: compute the reward = 3 if y: 7 then {'a': 1} **Step 3** of "
-        "the entropy of a coin: 0.69 Let's check 1/2 of 100% (a+b) answer: 42"
-    ).split()
+    phrase = "so we have x = 5 and Step 2: compute the reward = 3 if y: 7 then {'a': 1} **Step 3** of the"
+    words = f"{phrase} entropy of a coin: 0.69 Let's check 1/2 of 100% (a+b) answer: 42".split()
     draw = random.Random(size)
     text = []
     while sum(map(len, text)) < size:

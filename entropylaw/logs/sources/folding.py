@@ -1,4 +1,4 @@
-"""Lines that a terminal has folded, as in text that was copied out of one: a full line goes on in the next."""
+"""Lines that a terminal has folded, as in text that was copied out of one: full ones go on in the next."""
 
 from __future__ import annotations
 

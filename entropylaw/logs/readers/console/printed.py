@@ -33,7 +33,8 @@ CUT_NAME = "metric whose name the table cuts off"
 # In front of a line: the process by Ray, the level by a logger.
 _PROCESS = re.compile(r"\s*\([^()]{0,120}pid=\d{1,10}[^()]{0,80}\) ?", re.ASCII)
 _LEVEL = re.compile(
-    r"\b(?:DEBUG|INFO|WARNING|WARN|SUCCESS|ERROR|CRITICAL)\b[:\]|]?\s*|\S{1,80}\.py\b:?\S*"
+    r"(?:\b[\w.]{1,80}:\d{1,6}\s{1,4}\[)?\b(?:DEBUG|INFO|WARNING|WARN|SUCCESS|ERROR|CRITICAL)\b[:\]|]?\s*"
+    r"|\S{1,80}\.py\b:?\S*"
     r"|\[(?:PID|PIPELINE|rank|gpu)[ :=]?\d[^\]]*\]",
     re.IGNORECASE,
 )
@@ -78,7 +79,7 @@ _MOST_OTHERS = 200
 class Printed(NamedTuple):
     """What a line, a dict or a table has: names with numbers, other words, and a fraction such as 3/100.
 
-    ``form`` is ``"line"``, ``"dict"`` or ``"table"``.
+    ``form`` is ``"line"``, ``"dict"``, ``"table"``, or empty for a line that breaks off.
     """
 
     pairs: list[tuple[str, float]]
@@ -286,13 +287,14 @@ class Prints:
             if not pairs:
                 return
             title = title[: max(title.find("{"), 0)]
+        form = "dict" if len(pairs) > 1 else "line" if ended else ""
         pairs = [*self._pairs(title, ended or start is not None), *pairs]
         fraction = _FRACTION.search(title)
         yield Printed(
             [(f"{prefix}{name}", number) for name, number in pairs],
             BAR if "%|" in line else _PAIR.sub(" ", title).strip(" \t:|-=*#,[]()"),
             float(fraction[fraction.lastindex or 0]) if fraction else None,
-            "line" if start is None else "dict",
+            form,
         )
 
     def _below_header(self, words: list[str]) -> Printed | None:

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -32,11 +32,12 @@ LATER_VALUE = "later value of a metric at the same step"
 
 # prime-rl logs the rewards apart from the entropy; it prints there how far off-policy they are.
 _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re.IGNORECASE)
+_ENTROPY_AND_NUMBER = re.compile(r"entrop[\w/.@]{0,40}['\"]?\s{0,3}[:=|│┃]\s{0,20}['\"]?-?\d", re.IGNORECASE)
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
 _AROUND = 1 << 13
 _SAMPLED = 4000
 _MOST_SEARCHED = 1 << 22
-_FEWEST_RECORDS = 3
+_FEWEST_LINES = 3
 _HEADINGS = 4
 # What is usual is printed once while the most usual record is so often.
 _ONE_IN_USUAL = 8
@@ -52,7 +53,7 @@ def recognises(content: Content) -> bool:
     if text.lstrip().startswith("<") or OWN_TEXT.match(text):
         return False  # a page, or what this program wrote
     fewest = 8 if content.suffix in PROGRAMS else 1
-    for match in islice(_NAMES_AN_ENTROPY.finditer(text), 40):
+    for match in islice(chain(_ENTROPY_AND_NUMBER.finditer(text), _NAMES_AN_ENTROPY.finditer(text)), 80):
         begin = text.rfind("\n", 0, max(match.start() - _AROUND, 0)) + 1
         around = list(_lines([text[begin : match.end() + _AROUND]]))
         records = _records(around, Counter())
@@ -119,10 +120,11 @@ def _records(
 
 
 def _around_entropies(text: str) -> Iterator[str]:
-    """The parts of a text that are near a name of an entropy, 4 MiB at most: text between records may be long."""
+    """The parts of a text that are near a name of an entropy, 4 MiB at most: other text may be long."""
     end = size = 0
     start = -1
-    for named in _NAMES_AN_ENTROPY.finditer(text):
+    pattern = _ENTROPY_AND_NUMBER if _ENTROPY_AND_NUMBER.search(text) else _NAMES_AN_ENTROPY
+    for named in pattern.finditer(text):
         if start >= 0 and named.start() - LONGEST_LINE > end:
             yield text[start:end]
             size += end - start
@@ -150,43 +152,37 @@ class _Form(NamedTuple):
         # What is the same each time is no record.
         distinct = {(_signature(printed), *printed.pairs, printed.fraction) for printed in sample}
         often = Counter(signature for signature, *_ in distinct)
-        for name in ("table", "dict", "line"):
-            records = [
-                printed
-                for printed in sample
-                if printed.form == name
-                and len(printed.pairs) > (name == "line") + 1
-                and _has_metric(printed)
-                and (name != "line" or _numbered(printed))
-            ]
-            if not records:
-                continue
-            first = max(records, key=lambda printed: often[_signature(printed)])
+        found: list[tuple[int, _Form]] = []
+        for name, fewest in (("table", 1), ("dict", 1), ("line", _FEWEST_LINES)):
+            records = [printed for printed in sample if printed.form == name and _is_record(printed)]
+            first = max(records, key=lambda printed: often[_signature(printed)], default=Printed([]))
             most = often[_signature(first)]
-            if most >= _FEWEST_RECORDS:
-                fewest = max(_FEWEST_RECORDS, most // _ONE_IN_USUAL)
-                usual = frozenset(shape for shape, n in often.items() if n >= fewest)
-                return _Form(name, usual, first)
-        return None
+            if first.pairs and most >= fewest:
+                usually = max(_FEWEST_LINES, most // _ONE_IN_USUAL)
+                usual = frozenset(shape for shape, n in often.items() if n >= usually)
+                found.append((most, _Form(name, usual, first)))
+        return max(found, key=itemgetter(0))[1] if found else None
 
     def select(self, prints: Iterable[Printed]) -> Iterator[Printed]:
-        """What is printed in this form, of lines what is usual or of an evaluation; and headings of tables."""
+        """What is printed in this form, and of lines what is usual, counts or evaluates."""
         above = deque[Printed](maxlen=_HEADINGS)
-        last = Printed([])
+        evaluates = False
         for printed in prints:
-            usual = _signature(printed) in self.usual or _evaluates(printed)
+            rewarded = evaluates and any(is_like("reward", name) for name, _ in printed.pairs)
+            evaluates = _kind(printed.title) == "eval" or any(
+                is_evaluation(name) for name, _ in printed.pairs
+            )
+            usual = evaluates or _signature(printed) in self.usual
             if printed.form == self.name:
-                rewarded = _evaluates(last) and any(is_like("reward", name) for name, _ in printed.pairs)
                 alike = self._lacks_little(printed) if self.name == "line" else _has_metric(printed)
                 if usual or rewarded or alike:
                     yield from above
-                    if last.form == "line" and last.pairs and all(counts(*pair) for pair in last.pairs):
-                        yield last
                     yield printed
                 above.clear()
-            elif printed.form == "line" and usual:
+            elif printed.form == "line" and (usual or _counts_only(printed)):
                 above.append(printed)
-            last = printed
+            elif not printed.form and set(_signature(self.first)[0]).issuperset(dict(printed.pairs)):
+                yield printed
 
     def _lacks_little(self, printed: Printed) -> bool:
         """Whether a line has half of the names of the most usual one, and the same other words."""
@@ -195,16 +191,24 @@ class _Form(NamedTuple):
         return len(common) * 2 >= len(names) and _signature(printed)[1] == words
 
 
-def _evaluates(printed: Printed) -> bool:
-    return _kind(printed.title) == "eval" or any(is_evaluation(name) for name, _ in printed.pairs)
+def _is_record(printed: Printed) -> bool:
+    """Whether a print is a record: names with a known metric among them; on a line, with a step."""
+    if printed.form == "line" and (len(printed.pairs) < _FEWEST_LINES or not _is_numbered(printed)):
+        return False
+    return len(printed.pairs) > 1 and _has_metric(printed)
 
 
 def _has_metric(printed: Printed) -> bool:
     return any(catalog.is_metric(name) for name, _ in printed.pairs)
 
 
-def _numbered(printed: Printed) -> bool:
+def _is_numbered(printed: Printed) -> bool:
     return printed.fraction is not None or any(counts(*pair) for pair in printed.pairs)
+
+
+def _counts_only(printed: Printed) -> bool:
+    """Whether a line has a step and no other number."""
+    return bool(printed.pairs) and all(counts(*pair) for pair in printed.pairs)
 
 
 def _signature(printed: Printed) -> tuple[tuple[str, ...], str]:
