@@ -34,22 +34,12 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     rewarded = entry.columns.get("reward")
     measured = "" if rewarded is None else f"{one_line(rewarded.column)}, {UNIT_WORDS[rewarded.unit]}"
     percent = "%" if rewarded is not None and rewarded.unit == "percent" else ""
-    law = "none"
-    if result.state is not None and result.is_broken:
-        law = f"{words.NOT_JUDGED}: {words.loss_words(result.state)}"
-    elif result.entropy_range is not None:
-        low, high = map(format_number, result.entropy_range)
-        law = f"{words.law_words(result)}; fitted on entropies from {low} to {high} nats"
-        if result.ceiling is not None and words.says_zero(result):
-            law += f"; by the law {format_interval(result.ceiling)} at H = 0"
-    elif result.no_law is not None:
-        law = f"none: {result.no_law.message}"
     state = f"not known: {result.no_state}"
     if result.state is not None:
         state = f"{result.state.word}, {format_number(result.state.now.value)} now"
     no_score = (finding.sentence for finding in result.findings if finding.code == NO_SCORE)
     # The line below the name is that of the state: it is how a text of this program is recognised.
-    about = [b.Note("state", state), b.Note("law", law), b.Note("reward", measured)]
+    about = [b.Note("state", state), b.Note("law", _law_words(result)), b.Note("reward", measured)]
     about += b.labelled("note", no_score)
     blocks: list[b.Block] = [b.Heading(entry.name, 2, entry.path), b.Notes(about)]
     if result.predictions:
@@ -73,6 +63,19 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     notes.append(b.Note("no forecast", result.no_forecast or ""))
     ahead = [] if result.forecast is None else forecast.with_law(result.forecast)
     return [*blocks, b.Notes(notes), *ahead]
+
+
+def _law_words(result: RunPrediction) -> str:
+    """The word about the law, the entropies that it was fitted on, and the reward at H = 0."""
+    if result.state is not None and result.is_broken:
+        return f"{words.NOT_JUDGED}: {words.loss_words(result.state)}"
+    if result.entropy_range is None:
+        return "none" if result.no_law is None else f"none: {result.no_law.message}"
+    low, high = map(format_number, result.entropy_range)
+    law = f"{words.law_words(result)}; fitted on entropies from {low} to {high} nats"
+    if result.ceiling is not None and words.says_zero(result):
+        law += f"; by the law {format_interval(result.ceiling)} at H = 0"
+    return law
 
 
 def table(result: PredictionDocument | Entry[RunPrediction]) -> b.Table:
