@@ -78,7 +78,7 @@ class Fitted:
     settled: FloatArray
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def windows_of(step: bytes) -> tuple[Windows, Windows]:
     """The windows of both tests at some steps: of a rise, and of eruptions."""
     design = design_of(step)

@@ -168,7 +168,7 @@ class Design:
         return Whitened(self, np.ones(self.step.size), np.arange(self.log_prior.size))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def design_of(step: bytes) -> Design:
     """The design at some steps, float64: the same for all curves there."""
     return Design(np.frombuffer(step))
