@@ -139,12 +139,7 @@ def coded(cells: Column) -> Coded:
     """The texts of a column, each once, and the place of each cell's among them; nan for any other cell."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
         return [], np.full(len(cells), np.nan)
-    if set(map(type, cells)) == {str}:
-        # A few texts in many cells are classified once.
-        text_of = {cell: cell.strip() if classify(cell)[1] else "" for cell in set(cells)}
-        texts = [text_of[cell] for cell in cells]
-    else:
-        texts = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
+    texts = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
     codes = {text: code for code, text in enumerate(dict.fromkeys(filter(None, texts)))}
     return list(codes), np.array([codes.get(text, np.nan) for text in texts], dtype=float)
 
