@@ -23,11 +23,18 @@ import pyarrow.parquet as pq
 
 from benchmarks.docs import write_block
 from benchmarks.readers import machine
+from benchmarks.startup import AGAINST, processor_time
 from entropylaw.arrays import FloatArray
 from entropylaw.pipeline.cache import VARIABLE
 
 ROOT = Path(__file__).parent.parent
 LAB = ROOT / "data" / "lab"
+LATER = ROOT / "data" / "lab2"
+"""Runs with all that a trainer logs and entropies of planning and execution tokens, of plans, and of
+all tokens."""
+
+REPORTED = (1, 10, 60)
+"""Numbers of lab runs in a report."""
 
 RUNS, EVALUATIONS, LAST_STEP = 1_000, 200, 400
 JOBS = 2
@@ -87,8 +94,42 @@ def measured(scratch: Path, runs: int, curves: int, jobs: int) -> str:
     generate(scratch / "one", range(1), (*COLUMNS, *CURVES))
     alone = report(scratch / "one", scratch / "alone", 1, "--figures", "svg,png,pdf")
     rows.append(("one run with everything, `--figures svg,png,pdf --jobs 1`", 1, alone))
+    lab = lab_table(scratch, REPORTED)
     scaled = f"At the rate of {curves:,} runs, {runs:,} with planning and execution tokens take "
-    return f"{table(rows, made, jobs)}\n\n{scaled}{phases.wall * runs / curves / 60:.0f} min."
+    scaled += f"{phases.wall * runs / curves / 60:.0f} min."
+    return f"{table(rows, made, jobs)}\n\n{scaled}\n\n{lab}"
+
+
+def lab_table(scratch: Path, numbers: Sequence[int]) -> str:
+    """What reports over runs of the lab take, and the same again with nothing changed."""
+    lines = [
+        "`entropylaw report --figures svg --jobs 1` over runs of `data/lab2` as they are. An import is the "
+        f"processor time of {AGAINST[1]} in a process of its own, the mean of one before and one after.",
+        "",
+        "| runs | processor, s | imports per run | nothing changed, s | imports | memory, MB |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    every = sorted(path for path in LATER.iterdir() if (path / "metrics.parquet").is_file())
+    for number in numbers:
+        logs = scratch / f"lab-{number}"
+        logs.mkdir()
+        for place in np.linspace(0, len(every) - 1, number).astype(int):
+            (logs / every[place].name).symlink_to(every[place])
+        before = import_time()
+        first, again = (report(logs, scratch / f"of-{number}", 1, "--figures", "svg") for _ in range(2))
+        unit = 0.5 * (before + import_time())
+        lines.append(
+            f"| {number} | {first.cpu:.1f} | {first.cpu / number / unit:.2f} | {again.cpu:.2f} | "
+            f"{again.cpu / unit:.1f} | {first.peak / 1e6:.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def import_time() -> float:
+    """Processor seconds of a process that only imports what a fit cannot do without."""
+    before = processor_time()
+    subprocess.run([sys.executable, "-c", AGAINST[1].strip("`")], check=True)
+    return processor_time() - before
 
 
 def table(rows: Sequence[tuple[str, int, Cost]], made: dict[str, int], jobs: int) -> str:
@@ -173,7 +214,8 @@ def unscaled(name: str, values: FloatArray) -> FloatArray:
 def report(logs: Path, out: Path, jobs: int, *options: str) -> Cost:
     """What a report costs, as a process of its own with everything that it starts."""
     command = [sys.executable, "-m", "entropylaw", "report", str(logs), "-o", str(out)]
-    before = time.perf_counter()
+    start = time.perf_counter()
+    before = processor_time()
     process = subprocess.Popen(
         [*command, "--jobs", str(jobs), "--quiet", *options],
         cwd=ROOT,
@@ -181,34 +223,29 @@ def report(logs: Path, out: Path, jobs: int, *options: str) -> Cost:
         env=os.environ | {"PYTHONPATH": str(ROOT), VARIABLE: f"{out.resolve()}.results"},
         stdout=subprocess.DEVNULL,
     )
-    peak, cpu = 0, dict[int, float]()
+    peak = 0
     while process.poll() is None:
-        family = descendants(process.pid)
-        peak = max(peak, sum(memory(pid) for pid in family))
-        cpu.update({pid: used for pid, used in family.items() if used >= cpu.get(pid, 0.0)})
+        peak = max(peak, sum(memory(pid) for pid in descendants(process.pid)))
         time.sleep(SAMPLED)
     if process.returncode:
         raise SystemExit(f"exit {process.returncode} of {' '.join(command)}")
-    return Cost(wall=time.perf_counter() - before, cpu=sum(cpu.values()), peak=peak)
+    return Cost(wall=time.perf_counter() - start, cpu=processor_time() - before, peak=peak)
 
 
-def descendants(ancestor: int) -> dict[int, float]:
-    """A process and all that came of it, with the processor time of each in seconds; Linux only."""
+def descendants(ancestor: int) -> set[int]:
+    """A process and all that came of it; Linux only."""
     parents: dict[int, int] = {}
-    used: dict[int, float] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             # The name of the program, in brackets, may hold blanks.
             fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         except OSError:
             continue
-        pid = int(path.parent.name)
-        parents[pid] = int(fields[1])
-        used[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        parents[int(path.parent.name)] = int(fields[1])
     found = {ancestor} & parents.keys()
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
-    return {pid: used[pid] for pid in found}
+    return found
 
 
 def memory(pid: int) -> int:

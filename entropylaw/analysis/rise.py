@@ -78,12 +78,14 @@ class Fitted:
     settled: FloatArray
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def windows_of(step: bytes) -> tuple[Windows, Windows]:
     """The windows of both tests at some steps: of a rise, and of eruptions."""
     design = design_of(step)
-    pairs = recent_over_lowest(design.step.size), neighbours(design.step.size)
-    return Windows(design, pairs[0]), Windows(design, pairs[1])
+    return (
+        Windows(design, recent_over_lowest(design.step.size)),
+        Windows(design, neighbours(design.step.size)),
+    )
 
 
 def fit_curve(step: FloatArray, entropy: FloatArray, name: str, level: float) -> Fitted:
@@ -325,8 +327,8 @@ def onset(trend: Trend) -> FloatArray:
     after = np.maximum(time[:, None, None] - time[ends][:, None], 0.0) / np.array(BENDS)
     begun = ends[:-1]
     share = np.clip((time[:, None] - time[begun]) / (time[-1] - time[begun]), 0.0, 1.0)
-    growing = [np.expm1(growth * share) / np.expm1(growth) for growth in GROWTHS]
-    growing += [share**power for power in POWERS]
+    exponentials = [np.expm1(growth * share) / np.expm1(growth) for growth in GROWTHS]
+    growing = [*exponentials, *(share**power for power in POWERS)]
     rises = np.hstack([ramps, 1.0 - np.exp(-after.reshape(y.size, -1)), *growing])
     begins = np.concatenate([first, np.repeat(ends, len(BENDS)), np.tile(begun, len(growing))])
     # Every onset is equally probable, and so are the rises that begin there.
@@ -351,8 +353,7 @@ def onset(trend: Trend) -> FloatArray:
             evidence.append(log - log_number - 0.5 * y.size * np.log(rss) - cost)
     log_weight = np.concatenate(evidence)
     shares = np.cumsum(np.exp(log_weight - log_weight.max()))
-    even = (np.arange(DRAWS) + 0.5) / DRAWS
-    picked = np.searchsorted(shares / shares[-1], even).clip(max=log_weight.size - 1)
+    picked = np.searchsorted(shares / shares[-1], (np.arange(DRAWS) + 0.5) / DRAWS).clip(max=shares.size - 1)
     random = np.random.default_rng(3)
     spacing = float(np.median(np.diff(ends)))
     places = start + np.concatenate(onsets)[picked] + random.uniform(-spacing, spacing, DRAWS)

@@ -60,11 +60,8 @@ _RAMPS = (1 / 8, 1 / 4)
 _MODERATE = 6
 """Number of a covariance of a moderate drift, beside which steps are looked for as well: 0.8, half noise."""
 
-LIKELY = 0.02
-"""Least probability of a covariance by which falls and onsets are looked for."""
-
-MOST_LIKELY = 4
-"""Largest number of such covariances."""
+LIKELY, MOST_LIKELY = 0.02, 4
+"""Least probability of a covariance for falls and onsets, and the largest number of them."""
 
 RESOLUTION = 1e-3
 """Share of a curve's range that counts as noise: no curve is known better."""
@@ -138,8 +135,7 @@ class Design:
         drift = np.exp(rate * (n - 1) * np.abs(self.time[:, None] - self.time))
         self.correlations: FloatArray = (1.0 - noise) * drift + (noise + _LEAST_NOISE) * np.eye(n)
         self.roots: FloatArray = np.linalg.cholesky(self.correlations)
-        inverses = [solve_triangular(root, np.eye(n), lower=True, check_finite=False) for root in self.roots]
-        self.filters: FloatArray = np.array(inverses)
+        self.filters: FloatArray = np.array([solve_triangular(r, np.eye(n), lower=True) for r in self.roots])
         prior = np.append(1.0, np.full(rate.size - 1, 1.0 / len(SHARES))) / (1 + len(CORRELATIONS))
         self.log_prior: FloatArray = np.log(prior)
         self._span(_smooth_curves(self.time))
@@ -168,7 +164,7 @@ class Design:
         return Whitened(self, np.ones(self.step.size), np.arange(self.log_prior.size))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def design_of(step: bytes) -> Design:
     """The design at some steps, float64: the same for all curves there."""
     return Design(np.frombuffer(step))
@@ -196,10 +192,6 @@ class Models:
         """The likeliest covariance and basis of one curve."""
         point, basis = np.unravel_index(int(self.weight.argmax()), self.weight.shape)
         return int(point), int(basis)
-
-    def of(self, curve: int) -> Models:
-        """The models of one of several curves."""
-        return Models(weight=self.weight[curve], rss=self.rss[curve], free=self.free)
 
 
 class Whitened:
@@ -268,11 +260,6 @@ class Whitened:
         return y[point, :, 0] - q @ (q.T @ y[point, :, 0]), q
 
 
-def _as_curves(white: FloatArray) -> FloatArray:
-    """Whitened columns (grid, n, q) as curves of their own: (q, grid, n, 1)."""
-    return white.transpose(2, 0, 1)[..., None]
-
-
 class Trend:
     """A curve y (n,): its steps (n, q), the scale of its residual, and its models.
 
@@ -309,17 +296,17 @@ class Trend:
             point, basis = self.models.best
             beside = {(point, basis), (point, 0), (_MODERATE, basis), (_MODERATE, 0)}
             likely = sorted({self._likely_step(*model) for model in beside})
-            tried = _as_curves(self.whitened.whiten(self.design.steps[:, likely]))
+            tried = self.whitened.whiten(self.design.steps[:, likely]).transpose(2, 0, 1)[..., None]
             curves = np.broadcast_to(self.white, (len(likely), *self.white.shape))
             steps = np.broadcast_to(self.white_steps, (len(likely), *self.white_steps.shape))
             candidates = np.concatenate([steps, tried], axis=-1)
-            tried_models = self.whitened.models(candidates, curves, self.slack)
-            best = int(tried_models.total.argmax())
-            if tried_models.total[best] <= self.models.total + TIED:
+            found = self.whitened.models(candidates, curves, self.slack)
+            best = int(found.total.argmax())
+            if found.total[best] <= self.models.total + TIED:
                 break
             self.steps = np.column_stack([self.steps, self.design.steps[:, likely[best]]])
             self.white_steps = candidates[best]
-            self.models = tried_models.of(best)
+            self.models = Models(weight=found.weight[best], rss=found.rss[best], free=found.free)
         if self.steps.size:
             self._rescale()
         return self

@@ -222,22 +222,32 @@ def _index_of(outcome: Outcome) -> IndexDocument:
     """The index of the runs that are done."""
     done = {run.rows[0].slug for run in outcome.done}
     files = chain.from_iterable(task.input.files for task in outcome.tasks if task.slug in done)
-    # The phases over all runs that have some, where there are two or more.
-    across: PhasesAcross | None = None
-    summaries = [run.phases for run in outcome.done if run.phases is not None]
-    if len(summaries) > 1:
-        from entropylaw.analysis.phases import combine_summaries
-
-        across = as_stored(combine_summaries(summaries, level=outcome.settings.level))
     return IndexDocument(
         inputs=distinct_files(files),
         settings=outcome.settings,
         rows=tuple(chain.from_iterable(run.rows for run in outcome.done)),
         unfinished=outcome.unfinished,
         warnings=(*outcome.interrupted, *outcome.warnings),
-        across=across,
+        across=_across(outcome),
         config=outcome.tasks[0].making.config if outcome.tasks else None,
     )
+
+
+def _across(outcome: Outcome) -> PhasesAcross | None:
+    """The phases over all runs that have some, where there are two or more."""
+    summaries = [run.phases for run in outcome.done if run.phases is not None]
+    if len(summaries) < 2:
+        return None
+    # What is kept needs no scipy.
+    cache = outcome.tasks[0].making.cache
+    key = cache.key("phases of several runs", {"level": outcome.settings.level}, summaries)
+    across = cache.get(key, PhasesAcross)
+    if across is None:
+        from entropylaw.analysis.phases import combine_summaries
+
+        across = as_stored(combine_summaries(summaries, level=outcome.settings.level))
+        cache.put(key, across)
+    return across
 
 
 def _write_index(outcome: Outcome, folder: Path) -> tuple[Path, ...]:

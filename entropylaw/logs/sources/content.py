@@ -40,6 +40,8 @@ _LARGE = 1 << 26
 _PIECE = 1 << 20
 # A larger file with nothing but NUL in its middle and at its end is lost.
 _LARGEST_LOST = 1 << 28
+# Control characters that text hardly has.
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x08\x1b"))
 # Between two blocks of text: a progress bar moves the cursor, and may return to its start.
 _LINE_END = re.compile(r"\n(?![\x1b\r\n])")
 # A limit against decompression bombs: trainers' logs decompress to 3 to 20 times their size.
@@ -223,7 +225,7 @@ class Content:
         if self.encoding != "utf-8":
             return True
         head = self.head.rstrip(b"\0")
-        controls = sum(byte < 32 and byte not in b"\t\n\r\f\x08\x1b" for byte in head)
+        controls = len(head) - len(head.translate(None, _CONTROLS))
         valid = head.decode("utf-8", "ignore").encode()
         return bool(head) and controls * 100 <= len(head) and len(valid) * 10 >= len(head) * 9
 
