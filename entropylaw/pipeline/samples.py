@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from entropylaw.arguments import as_number, as_path
 from entropylaw.documents.codec import as_stored
@@ -27,7 +26,7 @@ from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import counted, listing, shown
 from entropylaw.pipeline.given_options import checked
 from entropylaw.results import Estimate
-from entropylaw.samples.against import CLASSES, chances, common, critical, on_unsolved, student
+from entropylaw.samples.against import CLASSES, chances, common, critical, normal, on_unsolved, student
 from entropylaw.samples.numbers import Counts, jackknife_variance, pass_at
 from entropylaw.samples.options import SampleOptions
 from entropylaw.samples.query import number
@@ -256,7 +255,7 @@ def _on_benchmark(gain: float, now: Counts, base: Counts, k: int, level: float) 
     std_error = float(np.sqrt(np.sum(variances))) / len(now.n)
     if np.isnan(std_error):
         return None
-    half_width = float(ndtri((1 + level) / 2)) * std_error
+    half_width = normal(level) * std_error
     return Estimate(
         value=gain,
         low=gain - half_width if std_error else None,

@@ -32,6 +32,11 @@ def student(problems: int, level: float) -> float:
     return float(stdtrit(max(problems - 1, 1), (1 + level) / 2))
 
 
+def normal(level: float) -> float:
+    """How many standard errors are from a mean to the ends of its normal interval."""
+    return float(ndtri((1 + level) / 2))
+
+
 def critical(rows: FloatArray, level: float) -> float:
     """How many standard errors wide a band over all columns (P, m) is: sup-t by a multiplier bootstrap.
 
@@ -43,7 +48,7 @@ def critical(rows: FloatArray, level: float) -> float:
     centred = centred[:, scale > 1e-12] / scale[scale > 1e-12]
     if not centred.shape[1]:
         return student(size, level)
-    small = student(size, level) / float(ndtri((1 + level) / 2))
+    small = student(size, level) / normal(level)
     random = np.random.default_rng(SEED)
     largest = [np.abs(random.standard_normal((DRAWS // 8, size)) @ centred).max(axis=1) for _ in range(8)]
     return small * float(np.quantile(np.concatenate(largest), level))

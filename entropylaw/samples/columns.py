@@ -265,10 +265,7 @@ def keys_of(file: TableFile, used: Collection[str]) -> list[str]:
     names = [
         name
         for name, kind in file.types.items()
-        if (_KEY.search(name.casefold()) or is_text(name))
-        and _is_cell(kind)
-        and name not in of_sample
-        and name.casefold() not in file.repeated
+        if (_KEY.search(name.casefold()) or is_text(name)) and _is_cell(kind) and name not in of_sample
     ]
     return sorted(names, key=order)
 
@@ -450,9 +447,12 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str, groups: 
     for role in PER_SAMPLE:
         value = roles.get(role, "NULL")
         if role in columns.lists:
-            # A list is unrolled where it is as long as that of verdicts.
-            same_length = f"LEN({value}) = LEN({roles['right']})"
-            value = f"UNNEST(CASE WHEN {same_length} THEN {value} ELSE ERROR('lists of other lengths') END)"
+            # A list is unrolled where it is as long as that of verdicts; without verdicts a sample has none.
+            right = roles["right"]
+            value = (
+                f"UNNEST(CASE WHEN COALESCE(LEN({right}), 0) = 0 THEN [NULL] "
+                f"WHEN LEN({value}) = LEN({right}) THEN {value} ELSE ERROR('lists of other lengths') END)"
+            )
         fields[role] = f"CAST({value} AS {'DOUBLE' if role == 'tokens' else 'VARCHAR'})"
     where = " AND ".join(("TRUE", *columns.conditions))
     if not columns.counted:

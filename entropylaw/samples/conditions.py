@@ -122,8 +122,11 @@ def divided(
     ``columns`` are those of every file.
     """
     of_files = set(names).difference(*(chosen.file.types for chosen in columns))
-    keys = columns[0].named["problem"].split(" + ")
-    candidates = _of_few_values(engine, samples, [name for name in names if name not in keys])
+    left_out = columns[0].named["problem"].split(" + ")
+    if len({chosen.file.run for chosen in columns}) == 1:
+        # A pass over the samples less, where one file is read.
+        left_out += {"run"} & of_files
+    candidates = _of_few_values(engine, samples, [name for name in names if name not in left_out])
     splits = [_split(engine, samples, name, ()) for name in candidates]
     splits.sort(key=lambda split: (split.may_number, split.name == "run", len(split.values)))
     groups: list[str] = []

@@ -250,7 +250,8 @@ def _layout_of_document(document: Any) -> str:
     """What wrote a document; empty for any other."""
     if not isinstance(document, dict):
         return ""
-    if "k" in document and isinstance(document.get("results"), list):
+    results = document.get("results")
+    if "k" in document and isinstance(results, list) and all(isinstance(row, dict) for row in results):
         return "counts of k samples"
     if "raw_scored_generations" in document:
         return "CRUXEval"

@@ -31,12 +31,39 @@ MOST_VERDICTS = 12
 """Different verdicts that are counted; more are scores."""
 
 
+def counted(table: str, groups: Sequence[str]) -> str:
+    """Samples with the same step, groups, problem, verdict, answer and number, which are read once.
+
+    ``rows`` are those of the files, ``uncounted`` those without a whole number of samples, of which the
+    smallest is ``least``.
+    """
+    verdict = 'LOWER(TRIM("right"))'
+    keys = f"{_keys_of(groups)}, problem, sample, error"
+    # A number of tokens that is not finite is unknown.
+    length = "CASE WHEN ABS(tokens) < CAST('Infinity' AS DOUBLE) THEN tokens END"
+    sums = {
+        "times": "times",
+        "rows": "1",
+        "uncounted": "CASE WHEN times IS NULL THEN 1 ELSE 0 END",
+        "truncated": "CASE WHEN truncated THEN times ELSE 0 END",
+        "lengths": f"CASE WHEN {length} IS NULL THEN 0 ELSE times END",
+        "unmeasured": f"CASE WHEN {length} IS NULL THEN times ELSE 0 END",
+        "stepless": "CASE WHEN stepless THEN 1 ELSE 0 END",
+        "padded": "CASE WHEN padded THEN 1 ELSE 0 END",
+    }
+    totals = ", ".join(f"CAST(SUM({value}) AS BIGINT) AS {quoted(name)}" for name, value in sums.items())
+    return (
+        f'SELECT {keys}, {verdict} AS "right", TRIM(answer) AS answer, {totals}, MIN(times) AS least, '
+        f"SUM({length} * times) AS tokens, MIN(reference) AS reference, MAX(reference) AS other_reference "
+        f"FROM {table} GROUP BY {keys}, {verdict}, TRIM(answer)"
+    )
+
+
 def verdicts(table: str) -> str:
     """The commonest verdicts, and how many samples have each."""
-    verdict = 'LOWER(TRIM("right"))'
     return (
-        f"SELECT {verdict} AS verdict, CAST(SUM(times) AS BIGINT) AS samples FROM {table} WHERE NOT error "
-        f"GROUP BY {verdict} ORDER BY samples DESC, verdict LIMIT {MOST_VERDICTS}"
+        f'SELECT "right" AS verdict, CAST(SUM(times) AS BIGINT) AS samples FROM {table} WHERE NOT error '
+        f'GROUP BY "right" ORDER BY samples DESC, verdict LIMIT {MOST_VERDICTS}'
     )
 
 
@@ -79,7 +106,7 @@ def number(value: str | float) -> float | None:
 
 def judged(table: str, missing: str) -> str:
     """The samples with ``verdict``: 1 right, 0 wrong, null without one; a missing one as wrong if so said."""
-    verdict = 'LOWER(TRIM("right"))'
+    verdict = '"right"'
     right, wrong = (", ".join(map(text, words)) for words in (RIGHT, WRONG))
     absent = "0" if missing == "wrong" else "NULL"
     return (
@@ -101,33 +128,28 @@ def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     keys = _keys_of(groups)
     again = "FALSE"
     if "sample" in roles:
-        again = "COUNT(sample) > COUNT(DISTINCT sample)"
+        again = 'SUM(CASE WHEN sample IS NULL THEN 0 ELSE "rows" END) > COUNT(DISTINCT sample)'
     elif "count" in roles:
-        again = "COUNT(*) > COUNT(DISTINCT COALESCE(CAST(verdict AS VARCHAR), '') || COALESCE(answer, ''))"
+        different = "COUNT(DISTINCT COALESCE(CAST(verdict AS VARCHAR), '') || COALESCE(answer, ''))"
+        again = f'SUM("rows") > {different}'
     flaws = (
         again,
-        "MIN(reference) <> MAX(reference)",
+        "MIN(reference) <> MAX(other_reference)",
         "problem IS NULL",
-        "COUNT(*) > COUNT(times)",
-        "MIN(times) < 0",
+        "SUM(uncounted) > 0",
+        "MIN(least) < 0",
     )
     cases = " ".join(f"WHEN {flaw} THEN {number}" for number, flaw in enumerate(flaws))
-    # A number of tokens that is not finite is unknown.
-    length = "CASE WHEN ABS(tokens) < CAST('Infinity' AS DOUBLE) THEN tokens END"
     sums = {
         "n": "CASE WHEN verdict IS NULL THEN 0 ELSE times END",
         "c": "CASE WHEN verdict = 1 THEN times ELSE 0 END",
         "missing": "absent",
         "errors": "CASE WHEN error THEN times ELSE 0 END",
-        "truncated": "CASE WHEN truncated THEN times ELSE 0 END",
-        "lengths": f"CASE WHEN {length} IS NULL THEN 0 ELSE times END",
-        "unmeasured": f"CASE WHEN {length} IS NULL THEN times ELSE 0 END",
-        "stepless": "CASE WHEN stepless THEN 1 ELSE 0 END",
-        "padded": "CASE WHEN padded THEN 1 ELSE 0 END",
+        **{name: name for name in ("truncated", "lengths", "unmeasured", "stepless", "padded")},
     }
     totals = ", ".join(f"CAST(SUM({value}) AS BIGINT) AS {name}" for name, value in sums.items())
     return (
-        f"SELECT {keys}, problem, {totals}, SUM({length} * times) AS tokens, "
+        f"SELECT {keys}, problem, {totals}, SUM(tokens) AS tokens, "
         f"CAST(CASE {cases} ELSE {len(flaws)} END AS BIGINT) AS flaw "
         f"FROM {table} GROUP BY {keys}, problem ORDER BY {keys}, problem"
     )
@@ -137,9 +159,9 @@ def answers(table: str, groups: Sequence[str]) -> str:
     """Per step, group, problem and verdict: how many answers were given so many times."""
     keys = _keys_of(groups)
     counts = (
-        f"SELECT {keys}, problem, verdict, TRIM(answer) AS trimmed, CAST(SUM(times) AS BIGINT) AS given "
+        f"SELECT {keys}, problem, verdict, answer, CAST(SUM(times) AS BIGINT) AS given "
         f"FROM {table} WHERE verdict IS NOT NULL AND answer IS NOT NULL "
-        f"GROUP BY {keys}, problem, verdict, TRIM(answer)"
+        f"GROUP BY {keys}, problem, verdict, answer"
     )
     return (
         f"SELECT {keys}, problem, verdict, given, COUNT(*) AS alike FROM ({counts}) AS counted "

@@ -85,8 +85,8 @@ class Sampled:
 class Opened:
     """Tables of samples in an engine: the columns of each file, and what their samples hold.
 
-    ``verdicts`` are the commonest ones with their numbers of samples; ``samples`` is the table of samples
-    with their verdicts.
+    ``verdicts`` are the commonest ones with their numbers of samples; ``samples`` is the table of samples,
+    ``judged`` that of their counts by verdict and answer.
     """
 
     engine: Backend
@@ -96,6 +96,7 @@ class Opened:
     notes: list[str]
     verdicts: dict[str | None, int]
     samples: str
+    judged: str
 
     @property
     def layout(self) -> str:
@@ -123,7 +124,8 @@ def opened(
                 samples, names = _viewed(engine, columns)
             _check_lengths(engine, [chosen for chosen in columns if not chosen.roles["problem"]])
             groups, notes = (names, []) if options.by else divided(engine, samples, names, columns)
-            verdicts = engine.run(query.verdicts(samples)).to_pylist()
+            counted = engine.keep("counted", query.counted(samples, groups)).name
+            verdicts = engine.run(query.verdicts(counted)).to_pylist()
             yield Opened(
                 engine=engine,
                 columns=columns,
@@ -131,7 +133,8 @@ def opened(
                 unread=gathered.unread,
                 notes=[*gathered.notes, *notes],
                 verdicts={row["verdict"]: row["samples"] for row in verdicts},
-                samples=engine.view("judged", query.judged(samples, options.missing)).name,
+                samples=samples,
+                judged=engine.view("judged", query.judged(counted, options.missing)).name,
             )
 
 
@@ -178,10 +181,10 @@ def summarise_tables(
         groups = source.groups
         query.check_verdicts(source.verdicts, leader.named["right"])
         run = source.engine.run
-        table = source.samples
+        table = source.judged
         problems = by_key(run(query.problems(table, groups, leader.roles)), groups)
         answers = by_key(run(query.answers(table, groups)), groups) if "answer" in leader.roles else {}
-        labels = by_key(run(query.labels(table, groups)), groups) if "label" in leader.roles else {}
+        labels = by_key(run(query.labels(source.samples, groups)), groups) if "label" in leader.roles else {}
     _check_problems(problems)
     _check_steps(problems, leader.named.get("step", ""))
     counts = {key: _counts_of(key, rows, answers.get(key), groups) for key, rows in problems.items()}
@@ -484,7 +487,7 @@ def contents(source: Opened) -> dict[str, str]:
         query.check_verdicts(source.verdicts, leader.named["right"])
     except InputError as error:
         return {**lines, "refused": f"{error.message}; {error.hint}"}
-    columns = source.engine.run(query.problems(source.samples, source.groups, leader.roles)).to_pydict()
+    columns = source.engine.run(query.problems(source.judged, source.groups, leader.roles)).to_pydict()
     return {
         **lines,
         "problems": f"{len(set(columns['problem'])):,}",

@@ -159,6 +159,11 @@ class DuckDB:
             schema = self._connection.sql(f"FROM {name} LIMIT 0").to_arrow_table().schema
         return Table(name, {field.name: plain_type(field.type) for field in schema})
 
+    def keep(self, name: str, query: str) -> Table:
+        """The result of a query as a table, which is computed once."""
+        self._watched(lambda: self._connection.execute(f"CREATE TEMP TABLE {name}_once AS {query}"))
+        return self.view(name, f"FROM {name}_once")
+
     def _watched(self, call: Callable[[], T]) -> T:
         """Call in this thread, which receives Ctrl-C, and report the progress from another one."""
         done = threading.Event()

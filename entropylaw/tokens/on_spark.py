@@ -163,6 +163,10 @@ class Spark:
             self._connection.create_view(f"entropylaw_{name}", sql, overwrite=True)
         return self._table(f"entropylaw_{name}")
 
+    def keep(self, name: str, query: str) -> Table:
+        """As :meth:`DuckDB.keep`; Spark computes it for each query, on the cluster."""
+        return self.view(name, query)
+
     def _table(self, name: str) -> Table:
         """A view as a table."""
         schema = self._connection.table(name).schema().to_pyarrow()

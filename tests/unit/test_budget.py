@@ -15,7 +15,7 @@ STATEMENTS = {
     "engine": 1_492,
     "cli": 1_412,
     "gates": 1_120,
-    "samples": 1_256,
+    "samples": 1_275,
     "top": 1_098,
     "roles": 1_029,
     "results": 965,

@@ -246,6 +246,12 @@ def test_formats_without_answers(tmp_path: Path, name: str) -> None:
     assert "distinct" not in row
 
 
+def test_a_list_without_verdicts_is_a_problem_without_one(tmp_path: Path) -> None:
+    rows = [*of_lists(), {"question_id": "d", "graded_list": []}, {"question_id": "e", "graded_list": None}]
+    (row,) = read(write(tmp_path / "a.jsonl", rows)).rows
+    assert (row["problems"], row["missing"], row["unscored_problems"]) == (3, 2, 2)
+
+
 def test_a_share_that_is_none_of_its_samples_is_refused(tmp_path: Path) -> None:
     rows = lighteval()
     rows[0]["metric"]["math_pass@1:4_samples"] = 0.3
@@ -345,6 +351,8 @@ REFUSED: dict[str, tuple[str, Any, str, str]] = {
     "0 and -1": ("a.csv", [{"problem": i, "score": i - 1} for i in (0, 1)], "not-a-verdict", "0 and -1"),
     "an object": ("a.jsonl", [{"problem": 1, "score": {"x": 1}}], "not-a-verdict", "a list or an object"),
     "lists of scores": ("a.jsonl", [{"problem": 1, "score": [1, 0]}], "list-of-verdicts", "--right"),
+    "results that are none of k": ("a.json", {"k": 4, "results": [1]}, "no-sample-files", "single record"),
+    "a key twice": ("a.csv", [{"problem": 1, "Problem": 2, "right": 1}], "columns-repeat", "'problem'"),
     "lists of other lengths": ("a.jsonl", OTHER_LENGTHS, "file-corrupt", "lists of other lengths"),
     "no verdict": ("a.csv", [{"problem": 1, "text": "x"}], "no-verdict-column", "'text'"),
     "several rewards": ("a.jsonl", trl(format_reward=1.0), "several-verdicts", "'correctness_reward', 'for"),
