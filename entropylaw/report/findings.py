@@ -195,7 +195,7 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "curves; final reward and reward at equal entropy do not depend on the law",
     "smoothed-unlike": lambda values: (
         f"the rewards of {listing(values['smooth'], 8)} look smoothed, and those of "
-        f"{values['raw']} do not: they change up to {values['times']:.2g} times as much; a "
+        f"{values['raw']} do not: their noise is up to {values['times']:.2g} times as large; a "
         "smoothed log lags behind, and the differences have that lag in them: log all arms alike"
     ),
     "rewards-converted": _rewards_converted,
