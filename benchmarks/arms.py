@@ -1,5 +1,7 @@
 """Differences between arms with few seeds: false decisions, coverage, power, and bands of curves.
 
+A third of the curves are of logs that no part of the package has as a model, and the tables say which.
+
 python -m benchmarks.arms                       print the tables
 python -m benchmarks.arms --write               and put them into docs/benchmarks/arms.md
 python -m benchmarks.arms --runs 1000 --jobs 16 more draws, in several processes
@@ -10,9 +12,10 @@ Needs numpy, scipy, msgspec and the package: numbers per seed are drawn, and run
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from multiprocessing import Pool
 from typing import Any
 
@@ -25,9 +28,9 @@ from entropylaw.analysis.between_seeds import contrast, equal_means, holm, squar
 from entropylaw.analysis.differences import FEWEST_SEEDS
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import smoothed_entropy
-from entropylaw.results.arms import Along, RunSeries
+from entropylaw.results.arms import AT_END, Along, Decision, RunSeries
 
-RUNS, LEVEL = 400, 0.95
+RUNS, LEVEL = 300, 0.95
 
 
 # -- numbers per seed
@@ -37,26 +40,30 @@ RUNS, LEVEL = 400, 0.95
 class Numbers:
     """Two numbers per seed, correlated by a half: arms and seeds, spreads, deaths, and one arm's shift.
 
-    ``unlike`` is the arm whose spread is ``times`` that of the others, 0 the baseline; ``tails`` are the
-    degrees of freedom of the numbers.
+    The baseline has ``more`` seeds than the others. ``unlike`` is the arm whose spread is ``times`` that of
+    the others, 0 the baseline; the numbers are normal, ``"t4"`` or ``"skewed"``.
     """
 
     arms: int
     seeds: int
+    more: int = 0
     unlike: int = 1
     times: float = 1.0
     deaths: float = 0.0
     shift: float = 0.0
-    tails: float = np.inf
+    shape: str = "normal"
 
 
 def drawn(cell: Numbers, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Both numbers of the living seeds (2, n), and their arms (n,)."""
-    arm = np.repeat(np.arange(cell.arms), cell.seeds)
+    arm = np.repeat(np.arange(cell.arms), [cell.seeds + cell.more] + [cell.seeds] * (cell.arms - 1))
     own = rng.standard_normal((2, arm.size))
     own[1] = 0.5 * own[0] + np.sqrt(0.75) * own[1]
-    if np.isfinite(cell.tails):
-        own /= np.sqrt(rng.chisquare(cell.tails, (1, arm.size)) / cell.tails)
+    if cell.shape == "t4":
+        own /= np.sqrt(rng.chisquare(4.0, (1, arm.size)) / 4.0)
+    elif cell.shape == "skewed":
+        # Log-normal, of mean 0 and standard deviation 1.
+        own = (np.exp(0.7 * own) - np.exp(0.245)) / np.sqrt(np.expm1(0.49) * np.exp(0.49))
     own *= np.where(arm == cell.unlike, cell.times, 1.0)
     own += cell.shift * (arm == 1)
     alive = rng.random(arm.size) >= cell.deaths
@@ -108,24 +115,31 @@ def of_all_arms(cell: Numbers, rng: np.random.Generator) -> dict[str, float]:
     return {name: float(p < 1.0 - LEVEL) for name, p in p_values.items()}
 
 
-SHIFTS = {2: 6.5, 3: 3.6, 4: 2.9, 6: 2.2}
-"""Seeds → a shift of one arm that the pooled t-test finds in about nine of ten, in standard deviations."""
+SHIFTS = {2: 4.5, 3: 2.8, 6: 1.8}
+"""Seeds → a shift of one arm, in standard deviations, that the pooled t-test finds in 50 to 90 %."""
 
 
-def numbers(tails: float = np.inf) -> dict[str, Mapping[str, Numbers]]:
+def numbers(shape: str = "normal", seeds: Iterable[int] = SHIFTS) -> dict[str, Mapping[str, Numbers]]:
     """Arms × seeds → the cells of a row."""
     rows = {}
-    for arms in (2, 5, 12):
-        for seeds in (2, 3, 4, 6):
-            plain = Numbers(arms=arms, seeds=seeds, tails=tails)
-            rows[f"{arms} × {seeds}"] = {
-                "equal": plain,
-                "other": replace(plain, unlike=1, times=3.0),
-                "baseline": replace(plain, unlike=0, times=3.0),
-                "deaths": replace(plain, deaths=0.25),
-                "shifted": replace(plain, shift=SHIFTS[seeds]),
-            }
+    for arms, count in product((2, 5, 12), seeds):
+        plain = Numbers(arms=arms, seeds=count, shape=shape)
+        rows[f"{arms} × {count}"] = {
+            "equal": plain,
+            "other": replace(plain, unlike=1, times=3.0),
+            "baseline": replace(plain, unlike=0, times=3.0),
+            "deaths": replace(plain, deaths=0.25),
+            "shifted": replace(plain, shift=SHIFTS[count]),
+        }
     return rows
+
+
+UNEQUAL = {
+    "2 seeds against 5": Numbers(arms=2, seeds=2, more=3),
+    "2 seeds, 3 × as wide, against 5": Numbers(arms=2, seeds=2, more=3, times=3.0),
+    "2 seeds against 5, 3 × as wide": Numbers(arms=2, seeds=2, more=3, unlike=0, times=3.0),
+    "four arms of 3, one 3 × as wide, against 8": Numbers(arms=5, seeds=3, more=5, times=3.0),
+}
 
 
 # -- curves
@@ -135,8 +149,12 @@ def numbers(tails: float = np.inf) -> dict[str, Mapping[str, Numbers]]:
 class Curves:
     """Arms of runs: the truth's shape, the noise of the entropy, their paths, and a shift of the second.
 
-    A path is the decay time, the floor and the start of the entropy; arms take the paths by turns. ``every``
-    logged entropies there is an evaluation. The seeds of the baseline differ by ``times`` as much.
+    A path is the decay time, the floor and the start of the entropy; arms take the paths by turns.
+    ``every`` logged entropies there is an evaluation. The seeds of the baseline differ by ``times`` as much.
+
+    What no part of the package has as a model: rewards logged as moving averages of the weight ``smoothed``
+    in the baseline and in the other arms, runs that end anywhere after the ``shortest`` share of the longest,
+    and seeds whose levels have the ``tails`` of Student's t.
     """
 
     shape: str = "law"
@@ -151,6 +169,9 @@ class Curves:
     every: int = 1
     along: str = "entropy"
     times: float = 1.0
+    smoothed: tuple[float, float] = (0.0, 0.0)
+    shortest: float = 1.0
+    tails: float = np.inf
 
 
 def truth(shape: str, entropy: FloatArray) -> FloatArray:
@@ -180,28 +201,48 @@ def run_of(cell: Curves, arm: int, name: str, rng: np.random.Generator) -> RunSe
     logged = np.maximum(path + cell.noise * rng.standard_normal(time.size), 1e-3)
     gap = np.abs(time[at][:, None] - time[at]) / 0.15
     drift = 0.006 * np.linalg.cholesky(np.exp(-gap) + 1e-9 * np.eye(N)) @ rng.standard_normal(N)
-    own = (cell.times if arm == 0 else 1.0) * (0.01 * rng.standard_normal() + drift)
+    level = 0.01 * rng.standard_normal()
+    if np.isfinite(cell.tails):
+        level /= np.sqrt(rng.chisquare(cell.tails) / cell.tails)
+    own = (cell.times if arm == 0 else 1.0) * (level + drift)
     reward = truth(cell.shape, path[at]) + cell.shift * (arm == 1) + own
     column = logged if cell.along == "entropy" else 1.0 - 0.8 * logged
     smooth = smoothed_entropy(time, column, time[at])
+    reward = moving_average(reward + 0.01 * rng.standard_normal(N), cell.smoothed[min(arm, 1)])
+    until = int(np.ceil(N * rng.uniform(cell.shortest, 1.0)))
     return RunSeries(
         run=name,
-        step=400.0 * time[at],
-        reward=reward + 0.01 * rng.standard_normal(N),
-        along=smooth.entropy,
-        error=smooth.sd,
+        step=400.0 * time[at][:until],
+        reward=reward[:until],
+        along=smooth.entropy[:until],
+        error=smooth.sd[:until],
     )
 
 
+def moving_average(reward: FloatArray, weight: float) -> FloatArray:
+    """The exponential moving average of rewards (n,), as trackers draw it: 0 leaves them as they are."""
+    average = reward.copy()
+    for i in range(1, reward.size):
+        average[i] = weight * average[i - 1] + (1.0 - weight) * reward[i]
+    return average
+
+
 def of_curves(cell: Curves, rng: np.random.Generator) -> dict[str, float]:
-    """Whether any band leaves out the truth, how often intervals at equal entropy hold it, and widths."""
+    """Whether any band leaves out the truth, how often intervals at equal entropy hold it, and widths.
+
+    With it whether anything is decided of the final rewards, which are the same where all arms take one path,
+    and whether there is a caution on logs that are smoothed unlike.
+    """
     arms = {
         name: [run_of(cell, arm, f"{name}{seed}", rng) for seed in range(cell.seeds)]
         for arm, name in enumerate("abcdefghijkl"[: cell.arms])
     }
     along = Along() if cell.along == "entropy" else Along(column=cell.along, unit="")
-    outside, covered, width = [], [], []
-    for pair in compare_rewards({"": arms}, baseline="a", along=along, margin=0.01)[0].pairs:
+    outside, covered, width, decided = [], [], [], []
+    (result,) = compare_rewards({"": arms}, baseline="a", along=along, margin=0.01)
+    for pair in result.pairs:
+        end = pair.first_of(*AT_END)
+        decided.append(end is not None and end.decision in (Decision.above, Decision.below))
         equal = pair[along.quantity].estimate
         if pair.band is None or equal.low is None or equal.high is None:
             return {"refused": 1.0}
@@ -214,26 +255,22 @@ def of_curves(cell: Curves, rng: np.random.Generator) -> dict[str, float]:
         "band": float(any(outside)),
         "covered": float(np.mean(covered)),
         "width": float(np.mean(width)),
-    }
+        "caution": float(any(finding.code == "smoothed-unlike" for finding in result.findings)),
+    } | ({"end": float(any(decided))} if cell.paths == SAME and not cell.shift else {})
 
 
 SAME = ((0.25, 0.05, 1.0), (0.25, 0.05, 1.0))
 CURVES = {
     **{f"{shape}, other paths": Curves(shape=shape) for shape in ("law", "hyperbola", "sigmoid")},
-    **{
-        f"{shape}, other paths, entropy ± {noise}": Curves(shape=shape, noise=noise)
-        for shape in ("law", "sigmoid")
-        for noise in (0.02, 0.06)
-    },
+    "law, other paths, entropy ± 0.06": Curves(noise=0.06),
+    "sigmoid, other paths, entropy ± 0.06": Curves(shape="sigmoid", noise=0.06),
     "law, same path": Curves(paths=SAME),
     "law, other paths, six seeds": Curves(seeds=6),
-    "shift of .03 at equal pass rate": Curves(shift=0.03, along="pass@1", paths=SAME, seeds=4),
     "shift of .03 at equal pass rate ± .02, other paths": Curves(
         shift=0.03, noise=0.02, along="pass@1", seeds=4
     ),
     "nothing in common": Curves(paths=((0.25, 0.35, 1.0), (0.25, 0.05, 0.3))),
-    **{f"{arms} arms: law, same path": Curves(arms=arms, paths=SAME) for arms in (5, 12)},
-    **{f"{arms} arms: sigmoid, other paths": Curves(arms=arms, shape="sigmoid") for arms in (5, 12)},
+    "12 arms: law, same path": Curves(arms=12, paths=SAME),
     **{
         f"{arms} arms: sigmoid, other paths, baseline 3 ×": Curves(arms=arms, shape="sigmoid", times=3.0)
         for arms in (2, 5, 12)
@@ -250,6 +287,26 @@ CURVES_ASIDE = {
         shape="hump", shift=0.03, along="pass@1", seeds=4
     ),
 }
+
+
+FITTED_BY_NOTHING = {
+    "law, every log an average of weight .9": Curves(paths=SAME, smoothed=(0.9, 0.9)),
+    "steep, every log an average of weight .95": Curves(shape="steep", paths=SAME, smoothed=(0.95, 0.95)),
+    "law, one arm's log an average of weight .9": Curves(paths=SAME, smoothed=(0.0, 0.9)),
+    "sigmoid, one arm's log an average of weight .95": Curves(
+        shape="sigmoid", paths=SAME, smoothed=(0.0, 0.95)
+    ),
+    "hump, runs of 60 to 100 % of the steps": Curves(shape="hump", paths=SAME, shortest=0.6, seeds=4),
+    "steep, 5 arms, runs of 60 to 100 %": Curves(shape="steep", paths=SAME, shortest=0.6, arms=5, seeds=4),
+    "bent line, levels of seeds with t of 2.5": Curves(shape="bent line", paths=SAME, tails=2.5),
+    "sigmoid, 12 arms, levels of seeds with t of 2.5": Curves(
+        shape="sigmoid", paths=SAME, tails=2.5, arms=12
+    ),
+    "hump, all of it: averages of .9, 60 to 100 %, t of 2.5": Curves(
+        shape="hump", paths=SAME, smoothed=(0.9, 0.9), shortest=0.6, tails=2.5, seeds=4
+    ),
+}
+"""Worlds of which no part of the package has a model."""
 
 
 # -- tables
@@ -278,9 +335,9 @@ def numbers_table(
     """False decisions where nothing differs, coverage, and power for one shifted arm, per cent."""
     yield (
         "| arms × seeds | equal | one arm 3 × | baseline 3 × | deaths | covered | covered, deaths | power "
-        "| pooled t-test |"
+        "| pooled t-test | of it |"
     )
-    yield "| --- |" + " ---: |" * 8
+    yield "| --- |" + " ---: |" * 9
     drawn_cells = [cell for cells in rows.values() for cell in cells.values()]
     found = iter(mapped([(of_numbers, cell, runs, first + i) for i, cell in enumerate(drawn_cells)]))
     for name, cells in rows.items():
@@ -288,6 +345,17 @@ def numbers_table(
         shares = [known[kind]["any"] for kind in ("equal", "other", "baseline", "deaths")]
         shares += [known["equal"]["covered"], known["deaths"]["covered"]]
         shares += [known["shifted"]["found"], known["shifted"]["found, pooled"]]
+        line = " | ".join(f"{100 * share:.1f}" for share in shares)
+        yield f"| {name} | {line} | {shares[-2] / shares[-1]:.2f} |"
+
+
+def unequal_table(runs: int, first: int, mapped: Mapped) -> Iterator[str]:
+    """False decisions and coverage where nothing differs, per cent, with unequal numbers of seeds."""
+    yield "| seeds | decided | by the pooled t-test | covered |"
+    yield "| --- |" + " ---: |" * 3
+    found = mapped([(of_numbers, cell, runs, first + i) for i, cell in enumerate(UNEQUAL.values())])
+    for name, known in zip(UNEQUAL, found, strict=True):
+        shares = [known[key] for key in ("any", "any, pooled", "covered")]
         yield f"| {name} | " + " | ".join(f"{100 * share:.1f}" for share in shares) + " |"
 
 
@@ -310,12 +378,16 @@ def all_arms_table(runs: int, first: int, mapped: Mapped) -> Iterator[str]:
 
 def curves_table(cells: dict[str, Curves], runs: int, first: int, mapped: Mapped) -> Iterator[str]:
     """How often the band leaves out the truth, the interval at equal entropy holds it, and it is refused."""
-    yield "| truth | a band leaves it out | interval covers | width of the band | refused |"
-    yield "| --- |" + " ---: |" * 4
+    yield (
+        "| truth | band leaves it out | interval covers | width of the band | end decided | caution "
+        "| refused |"
+    )
+    yield "| --- |" + " ---: |" * 6
     found = mapped([(of_curves, cell, runs, first + i) for i, cell in enumerate(cells.values())])
     for name, known in zip(cells, found, strict=True):
         shares = [f"{100 * known[key]:.1f}" if key in known else "—" for key in ("band", "covered")]
         shares.append(f"{known['width']:.3f}" if "width" in known else "—")
+        shares += [f"{100 * known[key]:.1f}" if key in known else "—" for key in ("end", "caution")]
         yield f"| {name} | {' | '.join(shares)} | {100 * known['refused']:.0f} |"
 
 
@@ -325,15 +397,25 @@ def tables(runs: int, mapped: Mapped) -> Iterator[str]:
         f"Shares of {runs} draws per cell, in per cent. *Equal* to *deaths*: any decision in the family of "
         "two correlated numbers over all arms where nothing differs, with equal spreads, with another spread "
         "of one arm or of the baseline, and where a quarter of the seeds died. *Power*: one shifted arm is "
-        "found, and by the pooled t-test with the same adjustment. All arms at once have five times as many "
-        "draws."
+        "found, and by the pooled t-test with the same adjustment. All arms at once and unequal seeds have "
+        "five times as many draws. *End decided*: any decision on the final rewards, which are the same "
+        "there; *caution*: arms are called smoothed unlike."
     )
     parts: tuple[tuple[str, Iterator[str]], ...] = (
         ("All arms at once where nothing differs", all_arms_table(5 * runs, 2000, mapped)),
         ("Numbers per seed", numbers_table(numbers(), runs, 0, mapped)),
-        ("Set aside: Student's t of 4 degrees of freedom", numbers_table(numbers(4.0), runs, 500, mapped)),
-        ("Curves of arms of three seeds, two where not said", curves_table(CURVES, runs, 1000, mapped)),
+        ("Unequal seeds where nothing differs", unequal_table(5 * runs, 2500, mapped)),
+        (
+            "Set aside: Student's t of 4 degrees of freedom",
+            numbers_table(numbers("t4", (3,)), runs, 500, mapped),
+        ),
+        ("Set aside: log-normal numbers", numbers_table(numbers("skewed", (3,)), runs, 700, mapped)),
+        ("Curves of arms of three seeds, two arms where not said", curves_table(CURVES, runs, 1000, mapped)),
         ("Set aside: other curves", curves_table(CURVES_ASIDE, runs, 1500, mapped)),
+        (
+            "Set aside: logs that no part of the package has as a model",
+            curves_table(FITTED_BY_NOTHING, runs, 1700, mapped),
+        ),
     )
     for heading, lines in parts:
         yield f"\n**{heading}**\n"

@@ -25,6 +25,7 @@ from entropylaw.analysis.between_seeds import (
     squares,
     welch,
 )
+from entropylaw.analysis.law.diagnostics import persistence
 from entropylaw.analysis.law.estimates import unknown as no_number
 from entropylaw.analysis.seeds import (
     Seed,
@@ -50,12 +51,9 @@ FEWEST_SEEDS = 2
 LIKE_PATHS = 0.8
 """Runs that have this share of their entropies in common walked one path."""
 
-LONG = 12
-"""Fewest evaluations by which a run's rewards are called smoothed or not."""
-
-SMOOTHER, MORE_PERSISTENT = 4.0, 0.4
-"""Rewards whose changes are so many times smaller, and whose lag-1 autocorrelation is higher by so much, are
-called smoothed."""
+SMOOTHER, MORE_PERSISTENT = 4.0, 0.1
+"""Rewards with so many times less noise, and changes whose lag-1 autocorrelation is higher by so much, are
+called smoothed; how often they are: docs/benchmarks/arms.md."""
 
 LEVELS = ("last_reward", "living_reward", "reward_at_entropy", "reward_at_equal", "ceiling")
 """Quantities that are levels of the reward: their differences are at most the largest reward."""
@@ -312,21 +310,25 @@ class Comparison:
         return limits + self.unlike_smoothing()
 
     def unlike_smoothing(self) -> list[Finding]:
-        """A caution where rewards of some arms look smoothed beside those of the arm that changes most."""
-        changes = {}
+        """A caution where rewards of some arms look smoothed beside those of the noisiest arm."""
+        noise: dict[str, float] = {}
+        persistent: dict[str, float] = {}
         for number, name in enumerate(self.names):
-            of_arm = [seed.changes() for seed in living(self.of(number)) if seed.series.step.size >= LONG]
-            if of_arm:
-                changes[name] = np.median(of_arm, axis=0)
-        raw = max(changes, key=lambda name: float(changes[name][0]), default="")
+            rewards = [seed.series.reward for seed in living(self.of(number))]
+            known = [lag1 for reward in rewards if (lag1 := persistence(reward)) is not None]
+            if known:
+                # Second differences have no trend.
+                noise[name] = float(np.median([np.median(np.abs(np.diff(reward, 2))) for reward in rewards]))
+                persistent[name] = float(np.median(known))
+        raw = max(noise, key=noise.__getitem__, default="")
         smooth = [
             name
-            for name, (size, persistence) in changes.items()
-            if changes[raw][0] > SMOOTHER * size > 0 and persistence - changes[raw][1] > MORE_PERSISTENT
+            for name, size in noise.items()
+            if noise[raw] > SMOOTHER * size > 0 and persistent[name] - persistent[raw] > MORE_PERSISTENT
         ]
         if not smooth:
             return []
-        times = float(changes[raw][0] / min(changes[name][0] for name in smooth))
+        times = noise[raw] / min(noise[name] for name in smooth)
         return [caution("smoothed-unlike", smooth=tuple(smooth), raw=raw, times=times)]
 
     def p_arms(self) -> float | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from entropylaw.analysis.forms import lag1
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import level_now
 from entropylaw.results import Verdict
@@ -112,11 +111,6 @@ class Seed:
         if until not in self.levels:
             self.levels[until] = last_level(self.series.step[:until], self.series.reward[:until])
         return self.levels[until]
-
-    def changes(self) -> tuple[float, float]:
-        """The median size of the changes between its evaluations, and their lag-1 autocorrelation."""
-        change = np.diff(self.series.reward)
-        return float(np.median(np.abs(change))), lag1(change) or 0.0
 
     def along_at(self, step: float) -> float:
         """Its entropy at a step."""

@@ -191,11 +191,11 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "too-few-orders": "no mean difference between planning's rise and the end of execution's fall: "
     "{needed} runs in which it is known are needed",
     # Arms.
-    "law-fails-in-arms": "the law fails in {failing} of {runs} runs: a and b do not summarise their "
-    "curves; final reward and reward at equal entropy do not depend on the law",
+    "law-fails-in-arms": "the law fails in {failing} of {runs} runs: ceiling, a and b do not summarise "
+    "their curves; final reward and reward at equal entropy do not depend on the law",
     "smoothed-unlike": lambda values: (
         f"the rewards of {listing(values['smooth'], 8)} look smoothed, and those of "
-        f"{values['raw']} do not: they change up to {values['times']:.2g} times as much; a "
+        f"{values['raw']} do not: their noise is up to {values['times']:.2g} times as large; a "
         "smoothed log lags behind, and the differences have that lag in them: log all arms alike"
     ),
     "rewards-converted": _rewards_converted,

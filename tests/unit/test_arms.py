@@ -301,8 +301,8 @@ def test_arms_that_are_smoothed_unlike_have_a_caution() -> None:
     ema = [smoothed(run) for run in other]
     (found,) = compare_rewards({"": {"plain": plain, "ema": ema}}, baseline="plain")[0].findings
     assert (found.code, found.values["smooth"], found.values["raw"]) == ("smoothed-unlike", ("ema",), "plain")
-    changes = [np.median([np.median(np.abs(np.diff(run.reward))) for run in arm]) for arm in (plain, ema)]
-    assert found.values["times"] == pytest.approx(changes[0] / changes[1])
+    noise = [np.median([np.median(np.abs(np.diff(run.reward, 2))) for run in arm]) for arm in (plain, ema)]
+    assert found.values["times"] == pytest.approx(noise[0] / noise[1])
     assert not compare_rewards({"": {"plain": plain, "other": other}})[0].findings
     assert not compare_rewards({"": {"plain": [smoothed(run) for run in plain], "ema": ema}})[0].findings
 

@@ -135,13 +135,21 @@ def _entropy_cautions(law: LawFit) -> Iterator[Finding]:
 
 def _smoothed_cautions(reward: FloatArray) -> Iterator[Finding]:
     """Whether rewards (n,) look smoothed."""
+    if (smooth := persistence(reward) or 0.0) > SMOOTH:
+        yield caution("reward-smoothed", lag1=smooth, limit=SMOOTH)
+
+
+def persistence(reward: FloatArray) -> float | None:
+    """Lag-1 autocorrelation of the changes of rewards (n,) less their moving average: the trend is gone.
+
+    It is −½ for white noise; None of too few rewards.
+    """
     change = np.diff(reward)
     edge = SMOOTH_WINDOW // 2
-    if change.size >= 2 * SMOOTH_WINDOW:
-        # Less their moving average: the trend is gone.
-        average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
-        if (smooth := lag1(change[edge:-edge] - average) or 0.0) > SMOOTH:
-            yield caution("reward-smoothed", lag1=smooth, limit=SMOOTH)
+    if change.size < 2 * SMOOTH_WINDOW:
+        return None
+    average = np.convolve(change, np.full(SMOOTH_WINDOW, 1.0 / SMOOTH_WINDOW), mode="valid")
+    return lag1(change[edge:-edge] - average)
 
 
 def entropy_ended(step: FloatArray, last: float) -> Iterator[Finding]:

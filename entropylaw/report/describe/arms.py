@@ -144,22 +144,14 @@ def _outcome(compared: Sequence[Compared], one_verb: str, verb: str) -> str:
     """``clip_cov ends 0.031 lower``, ``7 end higher, 15 end lower``; empty where nothing is decided."""
     parts: list[str] = []
     for word in DECIDED:
-        names = [one.name for one in compared if _decision(one.row) is word]
+        names = [one.name for one in compared if tables.word_of(one.row) == word]
         if names:
-            said = _sized(compared[0].row) if len(compared) == 1 else _word(word)
+            said = "the same" if word is Decision.same else word.value
+            if len(compared) == 1:
+                said = _sized(compared[0].row)
             subject = " and ".join(names) if len(compared) <= FEW else str(len(names))
             parts.append(f"{subject} {one_verb if len(names) == 1 else verb} {said}")
     return ", ".join(parts)
-
-
-def _word(decision: Decision) -> str:
-    """``higher``, ``lower``, ``the same``."""
-    return "the same" if decision is Decision.same else decision.value
-
-
-def _decision(row: Difference) -> Decision:
-    """What is decided of a difference; of one that was not tested nothing."""
-    return Decision.undecided if row.p_adjusted is None else row.decision
 
 
 def _sized(row: Difference) -> str:
@@ -230,7 +222,7 @@ def _listed(members: Sequence[Compared], few: bool) -> str:
         return ", ".join(one.name + in_brackets(_why(one.row)) for one in members)
     names = ", ".join(one.name for one in members)
     found = sorted(one.row.smallest for one in members if one.row.smallest is not None)
-    if _decision(members[0].row) is Decision.undecided and found:
+    if tables.word_of(members[0].row) == Decision.undecided and found:
         ends = dict.fromkeys(format_number(end, 2) for end in (found[0], found[-1]))
         names += f" ({'–'.join(ends)} would be found)"
     return names
@@ -321,10 +313,11 @@ def _method(results: Sequence[ArmComparison]) -> b.Notes:
     comparisons = sum(len(result.pairs) for result in results)
     inner = format_percent(1.0 - 2.0 * (1.0 - result.level) / max(1, comparisons))
     unit = f"pairs of one {result.paired}" if result.paired else "seeds"
+    all_arms = "" if result.p_arms is None else "all arms by Brown and Forsythe's test; "
     method = (
         f"{unit} as the unit; p-values of final reward and reward at equal {result.along.column} adjusted "
-        f"by Holm's method over {counted(comparisons, 'comparison')}, intervals not; all arms by Brown and "
-        f"Forsythe's test; failures by an exact test, curves by a simultaneous band; same: the {inner} "
-        f"interval lies {tables.within(result.margin)}; would be found: in 80 % of experiments"
+        f"by Holm's method over {counted(comparisons, 'comparison')}, intervals not; {all_arms}failures by "
+        f"an exact test, curves by a simultaneous band; same: the {inner} interval lies "
+        f"{tables.within(result.margin)}; would be found: in 80 % of experiments"
     )
     return b.Notes([b.Note("method", method)], detail=True)

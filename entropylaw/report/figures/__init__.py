@@ -85,11 +85,12 @@ def drawn_pairs(result: ArmComparison) -> Sequence[Pair]:
     """The comparisons that have a row in a figure of many arms: of more than a page the smallest p-values."""
     if len(result.pairs) <= MOST_ROWS:
         return result.pairs
-
-    def smallest_p(pair: Pair) -> float:
-        return min((row.p_value for row in pair.differences if row.headline and row.p_value), default=1.0)
-
-    return sorted(result.pairs, key=smallest_p)[:MOST_ROWS]
+    p_values = {
+        (pair.arm, pair.baseline): [row.p_value for row in pair.differences if row.headline and row.p_value]
+        for pair in result.pairs
+    }
+    by_p = sorted(result.pairs, key=lambda pair: min(p_values[pair.arm, pair.baseline], default=1.0))
+    return by_p[:MOST_ROWS]
 
 
 def _law_caption(part: Entry[Fit] | Fit) -> str:
