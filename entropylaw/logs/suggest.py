@@ -48,15 +48,13 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     )
     + _HELD_OUT,
 }
-# With one of these words a column is a clock, which rises as a reward does.
-_CLOCKS = frozenset(("time", "timestamp", "timing", "runtime"))
 # With one of these words a column is something else than the mean.
-_OTHERS = _CLOCKS.union(
+_OTHERS = frozenset(
     _split(
-        "std sd var variance min max median quantile loss len length tokens token samples per sec "
-        "seconds second kl lr rate grad norm clip clipfrac frac fraction ratio coef coeff coefficient "
-        "target threshold bonus temperature cross weight memory gb count num number n groups "
-        "zero step steps epoch size"
+        "time timestamp timing runtime std sd var variance min max median quantile loss len length tokens "
+        "token samples per sec seconds second kl lr rate grad norm clip clipfrac frac fraction ratio coef "
+        "coeff coefficient target threshold bonus temperature cross weight memory gb count num number n "
+        "groups zero step steps epoch size"
     )
 )
 _TRAINING = frozenset(("train", "training", "rollout"))
@@ -129,10 +127,10 @@ def no_step(table: Table, path: str) -> InputError:
     rewarded = [chosen["reward"]] if "reward" in chosen else in_catalog["reward"]
     hint = f"name it with --step COLUMN, or --step {ROW}: the rows are counted"
     if "step" in chosen:
-        near = _near(chosen["step"])
+        near = f"{shown(chosen['step'])} looks like one"
         hint = _hint(chosen, path)
     else:
-        close = nearest(STEP_NAMES, names) or sorted(plain)
+        close = nearest(_known_names("step"), names) or sorted(plain)
         near = f"among them {listing(close)}" if close else "none is near"
         if any(np.isfinite(parse_column(table.columns[name]).values).any() for name in rewarded):
             hint = f"{_hint({'step': ROW, **chosen}, path)} ({ROW}: the rows are counted)"
@@ -173,7 +171,7 @@ def missing(run: Run, known: Sequence[Match], role: str, named: Mapping[str, str
     if role in candidates and _gives_pairs(run, chosen):
         if run.step_why in (BY_THE_USER, ROWS_COUNTED):
             chosen = {"step": run.step_column} | chosen
-        near = _near(candidates[role])
+        near = f"{shown(candidates[role])} looks like one"
         hint = _hint(chosen, path)
     else:
         near = _nearest_names(run, role)
@@ -229,12 +227,6 @@ def could_be(run: Run) -> dict[str, str]:
     for role, name in product(("step", "entropy", "reward"), run.columns):
         if _rank(role, name) is not None and _possible(role, run.columns[name]):
             roles.setdefault(name, f"{role}, by its name")
-    taken = [*_in_catalog(run, "entropy"), *_in_catalog(run, "reward")]
-    unknown = [role for role in KINDS if not _in_catalog(run, role)]
-    if run.step_why == ROWS_COUNTED:
-        unknown.insert(0, "step")
-    for role, column in likely(unknown, run.columns, taken).items():
-        roles.setdefault(column, f"{role}, by its name")
     roles |= {name: f"text, its first cell is {shown_cell(cell)}" for name, cell in run.texts.items()}
     return roles | dict.fromkeys(
         run.unread, "not read: the table is large, and --entropy or --reward reads it"
@@ -323,16 +315,12 @@ def _is_measured(name: str) -> bool:
 
 def _known_names(role: str) -> Sequence[str]:
     if role == "step":
-        return STEP_NAMES
+        return STEP_NAMES[:-1]  # but for `entry`, which is near to an entropy
     return [key.template for key in catalog.keys(*KINDS[role]) if "<" not in key.template]
 
 
 def _in_catalog(run: Run, role: str) -> list[str]:
     return [match.column for match in catalog.found(run, *KINDS[role]) if run.finite(match.column).size]
-
-
-def _near(column: str) -> str:
-    return f"{shown(column)} looks like one"
 
 
 def _hint(columns: Mapping[str, str], path: str) -> str:

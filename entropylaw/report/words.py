@@ -202,6 +202,14 @@ def loss_words(state: State) -> str:
     return "rewards are missing at the end" if state.has_ended else "the reward was lost"
 
 
+def stop_details(fit: Fit) -> list[Note]:
+    """What the stop line of a fit says, with all its reasons; nothing where the run goes on or is broken."""
+    line = fit.stop_line
+    if line is None or line.says in ("go on", "broken"):
+        return []
+    return [Note("stop line", f"{line.says}: {'; '.join(_stop_reasons(line))}")]
+
+
 def _law_answers(fit: Fit) -> list[Answer]:
     """The law: its numbers, its word with the reason, and the reward at H = 0; or why there is none."""
     if fit.state is not None and fit.is_broken:

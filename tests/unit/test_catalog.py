@@ -35,6 +35,7 @@ FILE = Path(catalog.__file__).with_name("trainers.toml")
         (["policy/entropy_avg", "objective/rlhf_reward"], "trl-ppo"),
         (["policy/policy_entropy"], "skyrl"),
         (["optim/entropy", "env/all/reward/total"], "tinker"),
+        (["loss/entropy", "train/reward"], "art"),
         (["entropy/mean", "global_step/max_steps"], "ms-swift"),
         (["entropy", "reward", "completions/mean_length"], "trl"),
         (["train/entropy", "train/reward", "train/rewards/accuracy/mean"], "trl"),
@@ -152,3 +153,39 @@ def test_a_series_says_which_entropy_it_is(entropy, reward, expected):
     (run,) = read_runs({"step": range(9), entropy: [1 - i / 9 for i in range(9)], reward: range(9)})
     meaning = select(run).entropy_choice.meaning
     assert (meaning.estimator, meaning.timing) == expected
+
+
+@pytest.mark.parametrize(
+    ("trainer", "logged", "role", "column"),
+    [
+        ("slime", "rollout/raw_reward", "entropy", "rollout/entropy"),
+        ("art", "loss/kl_policy_ref", "entropy", "loss/entropy"),
+        ("art", "loss/entropy", "validation", "val/reward"),
+        ("skyrl", "policy/policy_entropy", "validation", "eval/aime24/avg_score"),
+        ("skyrl", "policy/policy_entropy", "validation", "eval/aime24/pass_at_4"),
+        ("tinker", "optim/entropy", "validation", "eval/gsm8k/score"),
+        ("nemo-rl", "train/approx_entropy", "validation", "validation/pass_k"),
+        ("open-instruct", "objective/verifiable_reward", "validation", "eval/pass_at_8_unbiased"),
+        ("roll", "critic/entropy/mean", "validation", "val_score/all/mean"),
+        ("rllm", "batch/solve_partial", "validation", "val/avg_reward"),
+    ],
+)
+def test_keys_of_each_trainer(trainer, logged, role, column):
+    found = catalog.detect([logged, column]).trainer
+    assert found.name == trainer
+    assert [match.column for match in catalog.matches(role, [column], found)] == [column]
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        *(("kl", name) for name in ("policy/policy_kl", "train/kl_penalty", "loss/kl_avg", "kl_policy_base")),
+        *(("dead_groups", name) for name in ("all_correct_groups_ratio", "by_group/frac_all_good")),
+        ("prompt_filter", "dynamic_filtering_pass_rate"),
+        *(("further", name) for name in ("batch/solve_none", "response_length/clip_ratio", "grad_norm")),
+    ],
+)
+def test_other_numbers_are_kept_and_no_reward(kind, column):
+    assert column in catalog.names(kind)
+    assert catalog.is_useful(column)
+    assert not catalog.matches("training", [column], catalog.trainers()[-1])

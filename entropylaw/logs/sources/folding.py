@@ -52,15 +52,14 @@ def _fold(lines: Sequence[str]) -> tuple[int, frozenset[str]]:
     begin = sum(behind[opening] for opening in frequent)
     if width < _NARROWEST or len(full) < _FEWEST_FULL or not frequent or begin * 2 >= len(full):
         return 0, frequent
-    broken = sum(_is_broken(*pair) for pair in full)
+    # Within a dict, a number or a word.
+    broken = sum(
+        line.count("{") > line.count("}") or _WITHIN.match(line[-1] + after[:2]) is not None
+        for line, after in full
+    )
     folds = len(behind) >= _MANY_OPENINGS or broken * 2 >= len(full)
     return width if folds else 0, frequent
 
 
 def _opening(line: str) -> str:
     return re.sub(r"\d", "0", line[:_OPENING])
-
-
-def _is_broken(line: str, after: str) -> bool:
-    """Whether a line ends within a dict, a number or a word that goes on."""
-    return line.count("{") > line.count("}") or _WITHIN.match(line[-1] + after[:2]) is not None

@@ -111,8 +111,7 @@ def without_supervised(table: Table, path: str, named: Collection[str]) -> Table
     if not supervised.any():
         return table
     _, rewards = entropies_and_rewards(table)
-    aside = supervised & ~rewards
-    number = int(aside.sum())
+    number = int((supervised & ~rewards).sum())
     if not rewards.any():
         raise InputError(
             "supervised-training",
@@ -123,7 +122,7 @@ def without_supervised(table: Table, path: str, named: Collection[str]) -> Table
     if not number:
         return table
     note = f"{counted(number, 'record')} of supervised training ({shown(sign)}, no reward) set aside"
-    rest = table.of_rows(~aside, note)
+    rest = table.of_rows(~supervised | rewards, note)
     empty = [name for name, cells in rest.columns.items() if all(map(is_missing, cells))]
     return replace(rest, columns={name: cells for name, cells in rest.columns.items() if name not in empty})
 

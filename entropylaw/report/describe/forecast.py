@@ -48,10 +48,11 @@ def table(result: Forecast) -> b.Table:
 
 def of_fit(fit: Fit) -> list[b.Block]:
     """The forecast of a fit, or why there is none."""
+    stop = b.Notes(words.stop_details(fit))
     if fit.forecast is not None and not fit.is_broken:
-        return sections(fit.forecast)
+        return [*sections(fit.forecast), stop]
     reason = "the run is broken" if fit.is_broken else fit.no_forecast or words.NO_FORECAST
-    return [b.paragraphs(f"There is no forecast: {reason}.")]
+    return [b.paragraphs(f"There is no forecast: {reason}."), stop]
 
 
 def sections(ahead: Forecast, *, by_the_law: bool = False) -> list[b.Block]:

@@ -34,9 +34,8 @@ LATER_VALUE = "later value of a metric at the same step"
 _NAMES_AN_ENTROPY = re.compile(r"entrop|(?<![a-z])entr?(?![a-z])|off-policy", re.IGNORECASE)
 _ENTROPY_AND_NUMBER = re.compile(r"entrop[\w/.@]{0,40}['\"]?\s{0,3}[:=|│┃]\s{0,20}['\"]?-?\d", re.IGNORECASE)
 _COLUMNS = ("step", "iteration", "iter", "update", "batch", "episode")
-_AROUND = 1 << 13
 _SAMPLED = 4000
-_MOST_SEARCHED = 1 << 22
+_MOST_SEARCHED, _MOST_RECOGNISED = 1 << 22, 1 << 19
 _FEWEST_LINES = 3
 _HEADINGS = 4
 # What is usual is printed once while the most usual record is so often.
@@ -53,13 +52,9 @@ def recognises(content: Content) -> bool:
     if text.lstrip().startswith("<") or OWN_TEXT.match(text):
         return False  # a page, or what this program wrote
     fewest = 8 if content.suffix in PROGRAMS else 1
-    for match in islice(chain(_ENTROPY_AND_NUMBER.finditer(text), _NAMES_AN_ENTROPY.finditer(text)), 80):
-        begin = text.rfind("\n", 0, max(match.start() - _AROUND, 0)) + 1
-        around = list(_lines([text[begin : match.end() + _AROUND]]))
-        records = _records(around, Counter())
-        if sum(_is_measured(record) for record in records) >= fewest:
-            return True
-    return False
+    near = _near_entropies(text, _MOST_RECOGNISED)
+    records = filter(_is_measured, _records(_lines([near]), Counter(), near))
+    return len([*islice(records, fewest)]) == fewest
 
 
 def _is_measured(names: Collection[str]) -> bool:
@@ -72,7 +67,8 @@ def read(content: Content) -> Table:
     """Read it; raises ``no-records`` where no line holds a step and a metric."""
     records = Records(content.column_filter)
     dropped = Counter[str]()
-    for record in _records(_lines(content.blocks()), dropped, content.opening):
+    sample = _near_entropies(content.opening, _MOST_SEARCHED)
+    for record in _records(_lines(content.blocks()), dropped, sample):
         records.add(record)
     percent = dropped.pop("%", 0)
     notes = [f"{counted(percent, 'number')} with a % sign read as hundredths"] if percent else []
@@ -97,12 +93,11 @@ def _lines(blocks: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 
 def _records(
-    lines: Iterable[tuple[str, bool]], dropped: Counter[str], opening: str | None = None
+    lines: Iterable[tuple[str, bool]], dropped: Counter[str], sample: str
 ) -> Iterator[dict[str, object]]:
     """Yield the records: what is printed of one kind from one step to the next."""
-    sample = lines if opening is None else _lines(_around_entropies(opening))
-    printed_pairs = (printed for printed in Prints(Counter()).of(sample) if printed.pairs or printed.title)
-    seen = list(islice(printed_pairs, _SAMPLED))
+    sampled = Prints(Counter()).of(_lines([sample]))
+    seen = list(islice((printed for printed in sampled if printed.pairs or printed.title), _SAMPLED))
     prints = Prints(dropped).of(lines)
     if form := _Form.of(seen):
         seen = list(form.select(seen))
@@ -119,21 +114,11 @@ def _records(
     yield from recorder.finished()
 
 
-def _around_entropies(text: str) -> Iterator[str]:
-    """The parts of a text that are near a name of an entropy, 4 MiB at most: other text may be long."""
-    end = size = 0
-    start = -1
-    pattern = _ENTROPY_AND_NUMBER if _ENTROPY_AND_NUMBER.search(text) else _NAMES_AN_ENTROPY
-    for named in pattern.finditer(text):
-        if start >= 0 and named.start() - LONGEST_LINE > end:
-            yield text[start:end]
-            size += end - start
-            start = -1
-        if size > _MOST_SEARCHED:
-            return
-        start = max(named.start() - LONGEST_LINE, 0) if start < 0 else start
-        end = min(named.end() + LONGEST_LINE, start + _MOST_SEARCHED)
-    yield text[max(start, 0) : end or _MOST_SEARCHED]
+def _near_entropies(text: str, most: int) -> str:
+    """The parts of a text that name an entropy, if possible with a number: other text may be long."""
+    parts = [text[start : start + LONGEST_LINE] for start in range(0, len(text), LONGEST_LINE)]
+    near = list(filter(_ENTROPY_AND_NUMBER.search, parts)) or list(filter(_NAMES_AN_ENTROPY.search, parts))
+    return "".join(near)[:most]
 
 
 class _Form(NamedTuple):
@@ -173,13 +158,14 @@ class _Form(NamedTuple):
                 is_evaluation(name) for name, _ in printed.pairs
             )
             usual = evaluates or _signature(printed) in self.usual
+            counts_only = bool(printed.pairs) and all(counts(*pair) for pair in printed.pairs)
             if printed.form == self.name:
                 alike = self._lacks_little(printed) if self.name == "line" else _has_metric(printed)
                 if usual or rewarded or alike:
                     yield from above
                     yield printed
                 above.clear()
-            elif printed.form == "line" and (usual or _counts_only(printed)):
+            elif printed.form == "line" and (usual or counts_only):
                 above.append(printed)
             elif not printed.form and set(_signature(self.first)[0]).issuperset(dict(printed.pairs)):
                 yield printed
@@ -193,22 +179,13 @@ class _Form(NamedTuple):
 
 def _is_record(printed: Printed) -> bool:
     """Whether a print is a record: names with a known metric among them; on a line, with a step."""
-    if printed.form == "line" and (len(printed.pairs) < _FEWEST_LINES or not _is_numbered(printed)):
-        return False
-    return len(printed.pairs) > 1 and _has_metric(printed)
+    numbered = printed.fraction is not None or any(counts(*pair) for pair in printed.pairs)
+    fewest = _FEWEST_LINES if printed.form == "line" else 2
+    return len(printed.pairs) >= fewest and _has_metric(printed) and (numbered or printed.form != "line")
 
 
 def _has_metric(printed: Printed) -> bool:
     return any(catalog.is_metric(name) for name, _ in printed.pairs)
-
-
-def _is_numbered(printed: Printed) -> bool:
-    return printed.fraction is not None or any(counts(*pair) for pair in printed.pairs)
-
-
-def _counts_only(printed: Printed) -> bool:
-    """Whether a line has a step and no other number."""
-    return bool(printed.pairs) and all(counts(*pair) for pair in printed.pairs)
 
 
 def _signature(printed: Printed) -> tuple[tuple[str, ...], str]:

@@ -11,11 +11,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
+import numpy as np
+
+from entropylaw.arrays import FloatArray
+from entropylaw.escaping import counted, shown
 from entropylaw.logs.readers.console import ANSI, LISTED_PAIR, dict_pairs
 from entropylaw.logs.readers.trainer_state import log_table
 from entropylaw.logs.runs import Table
@@ -36,6 +40,11 @@ _KEY = re.compile(r"'([^'\\{}]{1,200}+)'")
 # What ms-swift adds, as "10/438".
 _FRACTION = re.compile(r"'global_step/max_steps': ['\"]?([^'\",}]{1,400})")
 
+# With fewer entries, missing ones do not show.
+_FEWEST_ON_A_LINE = 5
+# A summary has the steps per second with three digits.
+_ROUNDED = 0.05
+
 
 def recognises(content: Content) -> bool:
     """Whether an entry is printed anywhere; loading a model can print for long before the first."""
@@ -51,18 +60,19 @@ def read(content: Content) -> Table:
     totals = _bar_totals(marks)
     starts = _starts_of_run(marks, totals)
     steps: Sequence[float] = list(chain.from_iterable(map(_steps_on_bar, starts)))
+    axis = "step"
     note = "steps are those that the progress bar showed when each entry was printed"
     if all("step" in entry.values for entry in entries if entry.values):
         steps = [entry.values.get("step", 0.0) for entry in entries]
         note = "steps are those in the entries"
     elif len(steps) != len(entries):
         total = max(totals, default=0)
-        steps, note = _steps_counted(
-            entries, total if len(starts) == 1 and starts[0][-1].before == total else 0
-        )
-    good = [
-        {"step": step, **entry.values} for step, entry in zip(steps, entries, strict=True) if entry.values
-    ]
+        known = len(starts) == 1 and starts[0][-1].before == total
+        if not known:
+            summary = next((e.values for e in reversed(entries) if e.opening == "train_runtime"), {})
+            total = round(summary.get("train_runtime", 0.0) * summary.get("train_steps_per_second", 0.0))
+        axis, steps, note = _counted(entries, total)
+    good = [{axis: step, **entry.values} for step, entry in zip(steps, entries, strict=True) if entry.values]
     return log_table(content, good, len(entries) - len(good), (note,))
 
 
@@ -217,22 +227,58 @@ def _by_bar(stretches: Iterable[_Stretch]) -> Iterator[tuple[int, int]]:
         last = near if trainings else last
 
 
-def _steps_counted(entries: list[_Entry], total: int) -> tuple[list[float], str]:
-    """Count the training entries; an evaluation belongs to the one before. ``total`` is 0 if not known."""
+def _counted(entries: list[_Entry], total: float) -> tuple[str, list[float], str]:
+    """The name of the axis of entries, their places on it, and a note; ``total`` steps are 0 if not known.
+
+    An evaluation belongs to the training entry before.
+    """
     epochs: list[float] = []
     places: list[int] = []
-    note = ""
+    falls = ""
     for entry in entries:
         if entry.training:
             last = epochs[-1] if epochs else 0.0
             epoch = entry.values.get("epoch", last)
             if epoch < last:
                 del epochs[bisect_left(epochs, epoch) :]
-                note = "; where the epoch falls, the count goes back with it"
+                falls = "; where the epoch falls, the count goes back with it"
             epochs.append(epoch)
         places.append(len(epochs))
-    if not total or not epochs or note or total % len(epochs):
-        return list(map(float, places)), f"steps are counted from 1, logging_steps is not known{note}"
-    every = total // len(epochs)
-    note = f"steps are counted: {len(epochs)} entries in {total} steps, so that logging_steps is {every}"
-    return [float(count * every) for count in places], note
+    numbers = np.arange(1.0, max(places, default=0) + 1)
+    gaps = ""
+    if not falls and len(epochs) >= _FEWEST_ON_A_LINE:
+        trained = [entry.values for entry in entries if entry.training]
+        numbers, gaps = _numbers_of_entries(trained, np.array(epochs), numbers)
+    at = [float(numbers[place - 1]) if place else 0.0 for place in places]
+    every = total / numbers[-1] if total and numbers.size and not falls else 0.0
+    if not every or abs(every - round(every)) > _ROUNDED * every:
+        return "entry", at, f"no step is logged: entries are counted{falls}{gaps}"
+    note = f"{len(numbers)} entries in {total:.0f} steps, so that logging_steps is {round(every)}"
+    return "step", [round(every) * place for place in at], f"steps are counted: {note}{gaps}"
+
+
+def _numbers_of_entries(
+    entries: Sequence[Mapping[str, float]], epochs: FloatArray, unbroken: FloatArray
+) -> tuple[FloatArray, str]:
+    """The numbers of entries (n,) of which some may be missing, and a note where some are.
+
+    The epochs (n,) are on one line over the numbers, but for their rounding.
+    """
+    if _is_on_a_line(unbroken, epochs):
+        return unbroken, ""
+    for name in ("epoch", "num_tokens", "learning_rate"):
+        values = np.array([entry.get(name, np.nan) for entry in entries])
+        spacing = float(np.median(np.diff(values))) if np.isfinite(values).all() else 0.0
+        if spacing:
+            numbers = 1.0 + np.append(0.0, np.cumsum(np.rint(np.diff(values) / spacing)))
+            if (np.diff(numbers) >= 1).all() and _is_on_a_line(numbers, epochs):
+                missing = int(numbers[-1] - len(numbers))
+                return numbers, f"; by {shown(name)}, {counted(missing, 'entry', 'entries')} are missing"
+    return unbroken, "; some may be missing"
+
+
+def _is_on_a_line(numbers: FloatArray, epochs: FloatArray) -> bool:
+    """Whether epochs (n,) follow a line over the numbers of their entries, up to their rounding."""
+    digits = max(len(f"{epoch:g}".partition(".")[2]) for epoch in epochs)
+    slope, start = np.polyfit(numbers, epochs, 1)
+    return bool((np.abs(epochs - start - slope * numbers) <= 10.0**-digits).all())
