@@ -127,11 +127,13 @@ PUBLISHED = ("the stop line", "entropy", "rldoctor")
 def alarms() -> str:
     """What ``docs/benchmarks/replay.md`` says of published rules on public logs, half by half."""
     text = (PAGES / "replay.md").read_text(encoding="utf-8")
-    parts = re.findall(r"### (Public logs, [^\n]*)\n\n([^\n]*)\n\n(\|.*\n\|.*\n)((?:\|.*\n)+)", text)
+    table = r"((?:\|.*\n)+)"
+    parts = re.findall(rf"### (Public logs, [^\n]*)\n\n([^\n]*)\n\n{table}\n{table}", text)
     blocks = []
-    for name, about, head, body in parts:
-        rows = [row for row in body.splitlines() if row.removeprefix("| ").startswith(PUBLISHED)]
-        blocks.append(f"{name}, {about.rstrip('.')}:\n\n{head}" + "\n".join(rows))
+    for name, about, curves, rules in parts:
+        head, line, *body = rules.splitlines()
+        rows = [row for row in body if row.removeprefix("| ").startswith(PUBLISHED)]
+        blocks.append(f"{name}, {about.rstrip('.')}:\n\n{curves}\n" + "\n".join([head, line, *rows]))
     return "\n\n".join(blocks)
 
 
