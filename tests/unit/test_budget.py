@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "entropylaw"
 
 STATEMENTS = {
-    "logs": 6_038,
+    "logs": 6_070,
     "report": 3_837,
     "analysis": 2_653,
     "pipeline": 2_401,

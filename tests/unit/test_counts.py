@@ -177,6 +177,23 @@ def test_a_second_file_that_goes_on_with_the_first_names_it(tmp_path):
     assert not said(first, "resumed")
 
 
+def test_a_run_that_was_resumed_in_a_second_file_is_one_run(tmp_path):
+    write(tmp_path / "named" / "run_a.jsonl", jsonl_part(range(61)))
+    write(tmp_path / "named" / "run_a_resumed.jsonl", jsonl_part(range(41, 121), start=3))
+    (named,) = columns(tmp_path, "named")
+    assert (named["run"], named["steps"], named["last_step"]) == ("run_a", 121, 120.0)
+    assert said(named, "resumed run: from step 41 on it is in 'run_a_resumed.jsonl'")
+    assert named["read_dropped"] == {"superseded after a resume": 20}
+    write(tmp_path / "equal" / "one.jsonl", jsonl_part(range(61)))
+    write(tmp_path / "equal" / "two.jsonl", jsonl_part(range(41, 121)))
+    (equal,) = columns(tmp_path, "equal")
+    assert (equal["run"], equal["steps"]) == ("one", 121)
+    # Seeds whose names have more letters are no resumes.
+    write(tmp_path / "seeds" / "run_1.jsonl", jsonl_part(range(61)))
+    write(tmp_path / "seeds" / "run_12.jsonl", jsonl_part(range(41, 121), start=3))
+    assert [report["run"] for report in columns(tmp_path, "seeds")] == ["run_1", "run_12"]
+
+
 def test_seeds_side_by_side_are_no_continuations(tmp_path):
     for seed in range(3):
         write(tmp_path / "seeds" / f"seed-{seed}.jsonl", jsonl_part(range(61), start=seed))

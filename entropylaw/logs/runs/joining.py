@@ -7,11 +7,12 @@ events.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import PurePath
 from typing import Any
 
@@ -23,7 +24,7 @@ from entropylaw.escaping import counted, listing, quoted_path, shown
 from entropylaw.logs import catalog
 from entropylaw.logs.catalog import GREATEST, LEAST
 from entropylaw.logs.runs import AXES_DIFFER, Run, added
-from entropylaw.logs.runs.splitting import is_bookkeeping
+from entropylaw.logs.runs.splitting import SUPERSEDED, is_bookkeeping
 from entropylaw.logs.runs.step_column import by_folded_name, folded
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources.assemble import display_name, is_generic_folder
@@ -32,6 +33,11 @@ from entropylaw.logs.sources.assemble import display_name, is_generic_folder
 LATE = 5
 
 UNLIKE_POINTS = "average over several steps, where another chart has a single value"
+
+# What a file's name has behind that of the run that it resumes.
+_RESUMED = re.compile(
+    r"[-_. (]*(?:resum(?:e|ed|ing)|continued?|restart(?:ed)?)[-_.]?\d{0,2}\)?", re.IGNORECASE
+)
 
 # With fewer evaluations, the entropies of two runs may be equal by chance.
 _FEWEST_ENTROPIES = 8
@@ -52,7 +58,7 @@ def joined(runs: Sequence[Run]) -> tuple[Run, ...]:
         for charts in by_axis.values():
             run = _merged(charts)
             merged.append(run if len(by_axis) == 1 else replace(run, notes=(*run.notes, axes)))
-    merged = _join_halves(merged)
+    merged = _with_resumes(_join_halves(merged))
     return tuple(_note_late_start(run, merged) for run in merged)
 
 
@@ -211,11 +217,61 @@ def _are_adjacent(folder: PurePath, neighbour: PurePath) -> bool:
     return generic and folder != neighbour and common in (neighbour, neighbour.parent)
 
 
+def _with_resumes(runs: Sequence[Run]) -> list[Run]:
+    """Join runs that were resumed in another file of their folder, by its name or by equal values.
+
+    A name says it that is the other's with "resumed" or the like behind it; else at least eight steps have to
+    be in both, and nothing that both have may differ.
+    """
+    whole: list[tuple[int, Run]] = []
+    for index, run in sorted(enumerate(runs), key=lambda placed: float(placed[1].step[0])):
+        for place, (first, other) in enumerate(whole):
+            if _resumes(run, other):
+                whole[place] = first, _resumed(other, run)
+                break
+        else:
+            whole.append((index, run))
+    return [run for _, run in sorted(whole, key=itemgetter(0))]
+
+
+def _resumes(run: Run, other: Run) -> bool:
+    """Whether a run is another one that was resumed."""
+    if run.partial or not _goes_on(run, other):
+        return False
+    named = run.name.startswith(other.name) and _RESUMED.fullmatch(run.name[len(other.name) :])
+    common = np.intersect1d(run.step, other.step).size
+    return bool(named) or (common >= _FEWEST_ENTROPIES and _are_compatible(run, other))
+
+
+def _goes_on(run: Run, other: Run) -> bool:
+    """Whether a run has the steps behind those of another one in another file of its folder."""
+    if len(other.step) < 2 or other.source.path == run.source.path or _folder(other) != _folder(run):
+        return False
+    spacing = float(np.median(np.diff(other.step)))
+    alike = other.step_column == run.step_column and other.columns.keys() == run.columns.keys()
+    reaches = other.step[0] < run.step[0] <= other.step[-1] + LATE * spacing and other.step[-1] < run.step[-1]
+    return alike and bool(reaches)
+
+
+def _resumed(run: Run, rest: Run) -> Run:
+    """A run up to where another file goes on with it, and the rest from there."""
+    kept = run.step < rest.step[0]
+    before = replace(
+        run, step=run.step[kept], columns={name: values[kept] for name, values in run.columns.items()}
+    )
+    again = int(np.count_nonzero(~kept))
+    note = f"resumed run: from step {rest.step[0]:g} on it is in {shown(PurePath(rest.source.path).name)}"
+    joined = _merged([before, rest])
+    return replace(
+        joined, notes=(*joined.notes, note), dropped=added(joined.dropped, {SUPERSEDED: again}), words={}
+    )
+
+
 def _note_late_start(run: Run, others: Sequence[Run]) -> Run:
     """Note that a log begins late, and which other file of its folder it may continue.
 
     Seeds begin at the same step; a resumed job that opens a new file begins at the step of its checkpoint.
-    Nothing in the files is certain evidence of a resume, so that they stay two runs.
+    Without evidence of a resume, they stay two runs.
     """
     if run.step[0] <= 0 or len(run.step) < 2:
         return run
@@ -223,16 +279,12 @@ def _note_late_start(run: Run, others: Sequence[Run]) -> Run:
     if run.step[0] <= LATE * spacing:
         return run
     note = f"the log begins at step {run.step[0]:g}: what came before is not in it"
-    for other in filter(lambda other: _folder(other) == _folder(run), others):
-        first, last, name = other.step[0], other.step[-1], PurePath(other.source.path).name
-        continues = first < run.step[0] <= last + LATE * spacing and last < run.step[-1]
-        alike = other.step_column == run.step_column and other.columns.keys() == run.columns.keys()
-        if continues and alike and other.source.path != run.source.path:
-            note += (
-                f"; {shown(name)} next to it has steps {first:g} to {last:g}: if this is the same run "
-                "resumed, append the one file to the other"
-            )
-            break
+    if other := next((other for other in others if _goes_on(run, other)), None):
+        name = PurePath(other.source.path).name
+        note += (
+            f"; {shown(name)} next to it has steps {other.step[0]:g} to {other.step[-1]:g}: if this is the "
+            "same run resumed, append the one file to the other"
+        )
     return replace(run, notes=(*run.notes, note))
 
 
