@@ -385,28 +385,23 @@ def _groups_of(columns: SampleColumns, options: SampleOptions, used: Collection[
     also name one of these folders' keys, which is one text, or ``run``, for which '' stands.
     """
     file = columns.file
-    of_folders = {
-        name: text(value)
-        for name, value in file.keys.items()
-        if not is_step(name, value) and name not in file.types
-    }
+    groups = {"run": ""}
     if options.by:
-        known = {"run": "", **{name: text(value) for name, value in file.keys.items()}}
+        known = groups | {name: text(value) for name, value in file.keys.items()}
         return {
             name: known[name] if columns.located(name) is None and name in known else columns.expression(name)
             for name in filter(None, options.by)
         }
-    groups = {"run": "", **of_folders}
+    for name, value in file.keys.items():
+        if not is_step(name, value) and name not in file.types:
+            groups[name] = text(value)
     if file.task:
         groups["task"] = text(file.task)
     if columns.layout == "lm-evaluation-harness" and "filter" not in file.types:
         groups[OCCURRENCE] = OCCURRENCE
     for name, kind in file.types.items():
-        if (
-            (name not in used or name in columns.keys)
-            and _is_cell(kind)
-            and name.casefold() not in file.repeated
-        ):
+        is_free = name not in used or name in columns.keys
+        if is_free and _is_cell(kind) and name.casefold() not in file.repeated:
             groups[name] = columns.expression(name)
     return groups
 

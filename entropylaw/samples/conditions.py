@@ -133,27 +133,39 @@ def divided(
     notes: list[str] = []
     for split in splits:
         name = split.name
-        values = f"{shown(name)} ({listing(split.values, 4)})"
         tuples = [engine.run(query.pairs(samples, chosen))["size"][0] for chosen in (groups, [*groups, name])]
         if split.by_step or tuples[0] == tuples[1]:
             continue
-        if name in VARIANTS or (name == "task" and name in of_files):
+        is_once = split.may_number and _split(engine, samples, name, groups).most == 1
+        divides, note = _use_of(split, is_of_files=name in of_files, is_once=is_once)
+        if divides:
             groups.append(name)
-            notes.append(f"rows differ in {values}, which are not samples of one problem: a row for each")
-        elif split.nested and name in PARTS and name not in of_files:
-            groups.append(name)
-        elif split.nested and name != "run" and split.may_be_parts:
-            notes.append(f"problems differ in {values}, all together: --by {name} divides them")
-        elif split.alike and split.may_number and _split(engine, samples, name, groups).most == 1:
-            notes.append(f"{shown(name)} numbers the samples of a problem: --by {name} divides them")
-        elif split.alike and split.may_number and name == "run" and name in of_files:
-            notes.append(
-                "files that differ in a number are samples of the same problems: --by run divides them"
-            )
-        elif split.alike:
-            groups.append(name)
-            notes.append(f"every problem has each of {values}: a row for each; --by '' takes all together")
+        if note:
+            notes.append(note)
     return groups, notes
+
+
+def _use_of(split: Split, *, is_of_files: bool, is_once: bool) -> tuple[bool, str]:
+    """Whether a column divides the rows, and what is said of it; nothing of one that is a part by its name.
+
+    ``is_of_files``: the files have no such column, their names or folders say it; ``is_once``: each of its
+    values is there once in a problem.
+    """
+    name = split.name
+    values = f"{shown(name)} ({listing(split.values, 4)})"
+    if name in VARIANTS or (name == "task" and is_of_files):
+        return True, f"rows differ in {values}, which are not samples of one problem: a row for each"
+    if split.nested and name in PARTS and not is_of_files:
+        return True, ""
+    if split.nested and name != "run" and split.may_be_parts:
+        return False, f"problems differ in {values}, all together: --by {name} divides them"
+    if not split.alike:
+        return False, ""
+    if is_once:
+        return False, f"{shown(name)} numbers the samples of a problem: --by {name} divides them"
+    if split.may_number and name == "run" and is_of_files:
+        return False, "files that differ in a number are samples of the same problems: --by run divides them"
+    return True, f"every problem has each of {values}: a row for each; --by '' takes all together"
 
 
 def _of_few_values(engine: Backend, samples: str, names: Sequence[str]) -> list[str]:
