@@ -1,4 +1,4 @@
-"""What a report over many runs costs: time, memory, and the size of its pages.
+"""What a report over many runs costs: processor time, memory, and the size of its pages.
 
 python -m benchmarks.report                       print the table, of a thousand runs
 python -m benchmarks.report --runs 100            of fewer
@@ -52,9 +52,8 @@ WINDOW = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Of one command: wall clock and processor time in seconds, and memory of all its processes in bytes."""
+    """Of one command: processor time in seconds and memory in bytes, of all its processes."""
 
-    wall: float
     cpu: float
     peak: int
 
@@ -96,7 +95,7 @@ def measured(scratch: Path, runs: int, curves: int, jobs: int) -> str:
     rows.append(("one run with everything, `--figures svg,png,pdf --jobs 1`", 1, alone))
     lab = lab_table(scratch, REPORTED)
     scaled = f"At the rate of {curves:,} runs, {runs:,} with planning and execution tokens take "
-    scaled += f"{phases.wall * runs / curves / 60:.0f} min."
+    scaled += f"{phases.cpu * runs / curves / 60:.1f} min of processor time."
     return f"{table(rows, made, jobs)}\n\n{scaled}\n\n{lab}"
 
 
@@ -139,14 +138,12 @@ def table(rows: Sequence[tuple[str, int, Cost]], made: dict[str, int], jobs: int
         f"{machine()}. Memory is that of all processes together, sampled every {SAMPLED:g} s; "
         "shared pages count once.",
         "",
-        "| what | runs | wall, s | processor, s | s per run and process | memory, MB |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| what | runs | processor, s | per run, s | memory, MB |",
+        "| --- | ---: | ---: | ---: | ---: |",
     ]
     for what, runs, cost in rows:
-        each = cost.wall * min(jobs, runs) / runs
-        lines.append(
-            f"| {what} | {runs:,} | {cost.wall:.1f} | {cost.cpu:.1f} | {each:.2f} | {cost.peak / 1e6:.0f} |"
-        )
+        each = cost.cpu / runs
+        lines.append(f"| {what} | {runs:,} | {cost.cpu:.1f} | {each:.2f} | {cost.peak / 1e6:.0f} |")
     lines += ["", "| size | kB |", "| --- | ---: |"]
     lines += [f"| {what} | {size / 1e3:.0f} |" for what, size in made.items()]
     return "\n".join(lines)
@@ -214,8 +211,6 @@ def unscaled(name: str, values: FloatArray) -> FloatArray:
 def report(logs: Path, out: Path, jobs: int, *options: str) -> Cost:
     """What a report costs, as a process of its own with everything that it starts."""
     command = [sys.executable, "-m", "entropylaw", "report", str(logs), "-o", str(out)]
-    start = time.perf_counter()
-    before = processor_time()
     process = subprocess.Popen(
         [*command, "--jobs", str(jobs), "--quiet", *options],
         cwd=ROOT,
@@ -223,29 +218,34 @@ def report(logs: Path, out: Path, jobs: int, *options: str) -> Cost:
         env=os.environ | {"PYTHONPATH": str(ROOT), VARIABLE: f"{out.resolve()}.results"},
         stdout=subprocess.DEVNULL,
     )
-    peak = 0
+    peak, cpu = 0, dict[int, float]()
     while process.poll() is None:
-        peak = max(peak, sum(memory(pid) for pid in descendants(process.pid)))
+        family = descendants(process.pid)
+        peak = max(peak, sum(memory(pid) for pid in family))
+        cpu.update({pid: used for pid, used in family.items() if used >= cpu.get(pid, 0.0)})
         time.sleep(SAMPLED)
     if process.returncode:
         raise SystemExit(f"exit {process.returncode} of {' '.join(command)}")
-    return Cost(wall=time.perf_counter() - start, cpu=processor_time() - before, peak=peak)
+    return Cost(cpu=sum(cpu.values()), peak=peak)
 
 
-def descendants(ancestor: int) -> set[int]:
-    """A process and all that came of it; Linux only."""
+def descendants(ancestor: int) -> dict[int, float]:
+    """A process and all that came of it, with the processor time of each in seconds; Linux only."""
     parents: dict[int, int] = {}
+    used: dict[int, float] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             # The name of the program, in brackets, may hold blanks.
             fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         except OSError:
             continue
-        parents[int(path.parent.name)] = int(fields[1])
+        pid = int(path.parent.name)
+        parents[pid] = int(fields[1])
+        used[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     found = {ancestor} & parents.keys()
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
-    return found
+    return {pid: used[pid] for pid in found}
 
 
 def memory(pid: int) -> int:

@@ -256,6 +256,16 @@ def test_a_strip_has_the_onset_or_the_step_of_settling_with_its_interval():
     assert [float(line.get_xdata()[0]) for line in strip.lines[:2]] == [60.0, 120.0]
 
 
+def test_the_words_of_a_strip_are_on_the_side_with_more_room():
+    run = ordered()
+    execution = replace(run.result.execution, step=run.result.execution.step / 10.0)
+    short = replace(run, result=replace(run.result, execution=execution))
+    # Settled at 40 of some 150 steps, wherever the curve itself ends.
+    for given in (run, short):
+        (words,) = [t for t in phase_figure(given).axes[1].texts if t.get_text() == "does not rise"]
+        assert words.get_ha() == "right"
+
+
 def test_a_run_without_phases_has_no_figure():
     with pytest.raises(ValueError, match="no figure"):
         phase_figure(refused())

@@ -101,20 +101,21 @@ def _strip(axes: Axes, row: int, curve: CurvePhases) -> None:
     across = axes.get_yaxis_transform()
     short_name = _SHORT.get(curve.name, curve.name)
     axes.text(-0.01, row, short_name, ha="right", va="center", color=words_colour, transform=across)
-    for eruption in curve.eruptions or ():
-        axes.plot(eruption.step, row, color=colour, marker="^", markersize=4.5)
-    middle = 0.0
+    marks = list(curve.eruption_steps)
+    for step in marks:
+        axes.plot(step, row, color=colour, marker="^", markersize=4.5)
     text = words.word(curve)
     for estimate, marker in ((curve.onset, "o"), (curve.settled, "|")):
         if estimate is not None:
-            middle = float(estimate)
             ends = np.array([estimate.low, estimate.high], dtype=float)
+            marks += ends.tolist()
             axes.plot(ends, [row, row], color=colour, linewidth=2.0, solid_capstyle="butt")
-            axes.plot(middle, row, color=colour, marker=marker, markersize=3.5)
+            axes.plot(float(estimate), row, color=colour, marker=marker, markersize=3.5)
     if curve.rises:
-        text += f", +{format_number(curve.rise.value, 2)} nats"
+        text += f", +{format_number(curve.rise.value, 2)}"
     # On the side that the marks leave free.
-    is_right_free = middle < 0.5 * float(curve.step[0] + curve.step[-1])
+    first, last = axes.get_xlim()
+    is_right_free = not marks or last - max(marks) > min(marks) - first
     axes.text(
         0.98 if is_right_free else 0.02,
         row,
