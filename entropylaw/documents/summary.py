@@ -104,9 +104,8 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
         Their number.
     series
         Of an index: the line of the reward; None where there is no fit.
-    headline, no_phases, phases_words
-        Of an index, in words: state, level now and step to keep, or why the run was refused; why there are
-        no phases, or what they say.
+    headline
+        Of an index, in words: state, level now and step to keep, or why the run was refused.
     """
 
     law: str
@@ -117,8 +116,6 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
     cautions: int = 0
     series: Series | None = None
     headline: str = ""
-    no_phases: str | None = None
-    phases_words: str = ""
 
     @property
     def fitted(self) -> bool:

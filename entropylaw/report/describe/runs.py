@@ -227,16 +227,10 @@ def index_row(report: RunReport, slug: str) -> RunSummary:
     summary = replace(summary_of(report), slug=slug)
     fit = report.fit.result
     if fit is None:
-        summary = replace(summary, headline=words.why(report.fit))
-    else:
-        step, _, reward = fit.evaluations
-        series = Series(step=_block_means(step), reward=_block_means(reward))
-        summary = replace(summary, headline=words.headline(fit), series=series)
-    if report.phases is None:
-        return replace(summary, no_phases=NO_CURVES)
-    if report.phases.result is None:
-        return replace(summary, no_phases=words.why(report.phases))
-    return replace(summary, phases_words=phases.headline(report.phases))
+        return replace(summary, headline=words.why(report.fit))
+    step, _, reward = fit.evaluations
+    series = Series(step=_block_means(step), reward=_block_means(reward))
+    return replace(summary, headline=words.headline(fit), series=series)
 
 
 def _block_means(values: FloatArray) -> tuple[float, ...]:

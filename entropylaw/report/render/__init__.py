@@ -19,14 +19,9 @@ from entropylaw.report.describe import describe, table
 from entropylaw.report.numbers import fact_rows, row_text, with_minus
 from entropylaw.report.render import text
 
-MEDIA = ("text", *DETAILS.values(), "markdown", "csv", "latex")
-"""Text is for a terminal.
-
-In addition to JSON, which is the result itself, HTML, which has pages of its own, and JUnit of a check."""
-
 
 def rendered(result: Any, medium: str) -> str:
-    """A result or document in one of :data:`MEDIA`."""
+    """A result or document as text for a terminal, details, Markdown, CSV or LaTeX; a check also as JUnit."""
     if medium == "csv":
         return csv_text(table(result))
     if medium == "latex":
