@@ -38,6 +38,8 @@ MOST_AT_ONCE = 1 << 30
 # Beyond this, columns that no analysis uses are not kept.
 _LARGE = 1 << 26
 _PIECE = 1 << 20
+# A larger file with nothing but NUL in its middle and at its end is lost.
+_LARGEST_LOST = 1 << 28
 # Control characters that text hardly has.
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x08\x1b"))
 # Between two blocks of text: a progress bar moves the cursor, and may return to its start.
@@ -232,6 +234,15 @@ class Content:
         """Whether the first 32 MiB hold white space and NUL only."""
         return is_blank(self.head) and is_blank(self._first(_OPENING))
 
+    @cached_property
+    def is_lost(self) -> bool:
+        """Whether a large file on this machine has a head, and NUL in its middle and at its end."""
+        if self.size <= _LARGEST_LOST or self.local_file() is None:
+            return False
+        with self._stream() as stream:
+            places = (stream.seek(position) for position in (self.size // 2, self.size - _HEAD))
+            return not any(stream.read(_HEAD).strip(b"\0") for _ in places)
+
     def local_file(self) -> str | None:
         """Return the path of a plain file on this machine with these bytes; None where there is none."""
         return self.path if self._raw is None and not self.packed and is_file(self.path) else None
@@ -363,6 +374,12 @@ def load(path: str) -> Content:
             "file-empty",
             f"holds nothing ({size}), a training log was expected",
             "check that the run has logged something and that the path is the right one",
+        )
+    if content.is_lost:
+        raise content.error(
+            "file-corrupt",
+            f"holds NUL bytes in its middle and at its end ({content.size} bytes)",
+            "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there",
         )
     return content
 
