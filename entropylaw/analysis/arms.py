@@ -15,7 +15,7 @@ from entropylaw.arguments import checked_level
 from entropylaw.engine.levels import blocks_of
 from entropylaw.engine.threads import one_thread
 from entropylaw.errors import UsageError
-from entropylaw.results.arms import Along, ArmComparison, Decision, Pair, RunSeries
+from entropylaw.results.arms import Along, ArmComparison, Decision, Difference, Pair, RunSeries
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 
@@ -186,6 +186,15 @@ def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:
     return first, "which has most seeds" if alone else "the first of those with most seeds"
 
 
+def _decided_row(row: Difference, p: float, p_welch: float, level: float) -> Difference:
+    """A difference with its adjusted p-values, and what is decided by the first."""
+    decision = row.decision
+    if p < 1.0 - level and row.estimate.value:
+        decision = Decision.above if row.estimate.value > 0 else Decision.below
+    beside = None if row.p_welch is None else p_welch
+    return replace(row, p_adjusted=p, p_welch=beside, decision=decision)
+
+
 def decided(pairs: Sequence[Pair], level: float) -> list[Pair]:
     """The pairs with Holm's p-values over the family, and over failure rates, and the decisions."""
     rows = list(chain.from_iterable(pair.differences for pair in pairs))
@@ -196,11 +205,6 @@ def decided(pairs: Sequence[Pair], level: float) -> list[Pair]:
         # The exact test of failures has none of Welch's beside it.
         by_welch = holm([1.0 if (p := rows[i].p_welch) is None else p for i in family])
         for i, p, p_welch in zip(family, by_seeds, by_welch, strict=True):
-            row = rows[i]
-            value, decision = row.estimate.value, row.decision
-            if p < 1.0 - level and value:
-                decision = Decision.above if value > 0 else Decision.below
-            beside = None if row.p_welch is None else p_welch
-            rows[i] = replace(row, p_adjusted=p, p_welch=beside, decision=decision)
+            rows[i] = _decided_row(rows[i], p, p_welch, level)
     remaining = iter(rows)
     return [replace(pair, differences=tuple(islice(remaining, len(pair.differences)))) for pair in pairs]

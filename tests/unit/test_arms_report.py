@@ -37,7 +37,7 @@ def test_the_answer_counts_many_arms_and_names_few():
         "6 end lower; at equal entropy 2 are higher, 2 are lower, 1 is the same; 6 of 21 runs failed"
     )
     assert lines(arms.comparison(*arms.MANY, p_arms=0.0123))[0].endswith(
-        "1 is the same; no difference between 7 arms at the end: p = 0.012; 6 of 21 runs failed"
+        "1 is the same; a test of all 7 arms at the end: p = 0.012; 6 of 21 runs failed"
     )
     assert lines(arms.comparison())[0] == (
         "clip_cov and rloo end lower; at equal entropy clip_cov is higher, rloo is lower; 2 of 9 runs failed"

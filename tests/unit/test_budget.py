@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "entropylaw"
 
 STATEMENTS = {
-    "logs": 6_070,
+    "logs": 6_150,
     "report": 3_837,
     "analysis": 2_653,
     "pipeline": 2_401,
@@ -15,7 +15,7 @@ STATEMENTS = {
     "engine": 1_492,
     "cli": 1_412,
     "gates": 1_120,
-    "samples": 1_275,
+    "samples": 1_300,
     "top": 1_098,
     "roles": 1_029,
     "results": 965,

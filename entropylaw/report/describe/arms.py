@@ -124,7 +124,7 @@ def answer(result: ArmComparison) -> str:
         parts = [at_end or "nothing is decided at the end", f"{equal} {at_equal or 'nothing is decided'}"]
     if result.p_arms is not None:
         tested = sum(len(arm.living) > 1 for arm in result.arms)
-        parts.append(f"no difference between {tested} arms at the end: p = {tables.p_text(result.p_arms)}")
+        parts.append(f"a test of all {tested} arms at the end: p = {tables.p_text(result.p_arms)}")
     # One without evaluations has no state.
     runs = [run for arm in result.arms for run in arm.runs if run.n]
     failed = sum(run.failed is not None for run in runs)

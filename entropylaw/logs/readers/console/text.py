@@ -154,9 +154,7 @@ class _Form(NamedTuple):
         evaluates = False
         for printed in prints:
             rewarded = evaluates and any(is_like("reward", name) for name, _ in printed.pairs)
-            evaluates = _kind(printed.title) == "eval" or any(
-                is_evaluation(name) for name, _ in printed.pairs
-            )
+            evaluates = _evaluates(printed)
             usual = evaluates or _signature(printed) in self.usual
             counts_only = bool(printed.pairs) and all(counts(*pair) for pair in printed.pairs)
             if printed.form == self.name:
@@ -175,6 +173,11 @@ class _Form(NamedTuple):
         names, words = _signature(self.first)
         common = set(names).intersection(dict(printed.pairs))
         return len(common) * 2 >= len(names) and _signature(printed)[1] == words
+
+
+def _evaluates(printed: Printed) -> bool:
+    """Whether a print is of an evaluation, by its title or a name."""
+    return _kind(printed.title) == "eval" or any(is_evaluation(name) for name, _ in printed.pairs)
 
 
 def _is_record(printed: Printed) -> bool:
