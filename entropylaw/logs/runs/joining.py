@@ -245,12 +245,13 @@ def _resumes(run: Run, other: Run) -> bool:
 
 def _goes_on(run: Run, other: Run) -> bool:
     """Whether a run has the steps behind those of another one in another file of its folder."""
-    if len(other.step) < 2 or other.source.path == run.source.path or _folder(other) != _folder(run):
+    if not (other.step[0] < run.step[0] and other.step[-1] < run.step[-1]) or len(other.step) < 2:
+        return False
+    if other.source.path == run.source.path or _folder(other) != _folder(run):
         return False
     spacing = float(np.median(np.diff(other.step)))
     alike = other.step_column == run.step_column and other.columns.keys() == run.columns.keys()
-    reaches = other.step[0] < run.step[0] <= other.step[-1] + LATE * spacing and other.step[-1] < run.step[-1]
-    return alike and bool(reaches)
+    return alike and bool(run.step[0] <= other.step[-1] + LATE * spacing)
 
 
 def _resumed(run: Run, rest: Run) -> Run:

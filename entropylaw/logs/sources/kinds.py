@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,9 +185,18 @@ def coded(cells: Column) -> Coded:
     """The texts of a column, each once, and the place of each cell's among them; nan for any other cell."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
         return [], np.full(len(cells), np.nan)
-    texts = [str(cell).strip() if classify(cell)[1] else "" for cell in cells]
+    # A word of a column is there again and again.
+    texts = [_text_of_string(cell) if isinstance(cell, str) else _text_of(cell) for cell in cells]
     codes = {text: code for code, text in enumerate(dict.fromkeys(filter(None, texts)))}
     return list(codes), np.array([codes.get(text, np.nan) for text in texts], dtype=float)
+
+
+def _text_of(cell: object) -> str:
+    """The text of a cell; empty for any other."""
+    return str(cell).strip() if classify(cell)[1] else ""
+
+
+_text_of_string = lru_cache(maxsize=1024)(_text_of)
 
 
 def _cells_in(cells: Column, rows: BoolArray) -> Column:
