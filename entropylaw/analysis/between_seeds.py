@@ -180,7 +180,7 @@ def equal_means(*groups: FloatArray) -> float:
 
     F = Σ n_i·(m_i − m)² / Σ (1 − n_i/n)·s_i² (Brown & Forsythe 1974, doi:10.1080/00401706.1974.10489158) with
     Mehrotra's degrees of freedom (1997, doi:10.1080/03610919708813431). Welch's analysis of variance finds a
-    difference between twelve like arms of two seeds six times too often.
+    difference between twelve like arms of two seeds seven times too often.
     """
     size = np.array([group.size for group in groups])
     variance = np.array([group.var(ddof=1) for group in groups])
