@@ -198,8 +198,8 @@ READERS: tuple[Format, ...] = (
     ),
     Format(
         "trl",
-        "the dicts that TRL and ms-swift print between progress bars; their steps come from the bars,"
-        " and a note says how",
+        "the dicts that TRL and ms-swift print between progress bars; their steps come from the bars"
+        " or the closing summary, else entries are counted; a note says how",
         module="console.trl",
     ),
     Format(
