@@ -138,6 +138,8 @@ def _compared(
     if not pairs:
         problems = [shown(side.counts[-1].problem[0]) for side in (sampled, base_sampled)]
         hint = f"the first problems are {' and '.join(problems)}; see --problem"
+        if not any(base_row is not None for base_row in base_rows.values()):
+            hint = "divide both tables alike with --by COLUMN, or neither: --by ''"
         raise InputError("no-common-problems", "; ".join(failures), hint)
     return pairs, (*notes, *failures), unread
 
@@ -255,26 +257,23 @@ def _on_benchmark(gain: float, now: Counts, base: Counts, k: int, level: float) 
     std_error = float(np.sqrt(np.sum(variances))) / len(now.n)
     if np.isnan(std_error):
         return None
-    half_width = normal(level) * std_error
-    return Estimate(
-        value=gain,
-        low=gain - half_width if std_error else None,
-        high=gain + half_width if std_error else None,
-        level=level,
-        method="further samples of these problems",
-        std_error=std_error,
-    )
+    return _estimate(gain, std_error, normal(level), level, "further samples of these problems")
 
 
 def _estimate_by_t(value: float, std_error: float, problems: int, level: float) -> Estimate:
     """A mean over problems with its interval by Student's t."""
-    half_width = student(problems, level) * std_error
+    return _estimate(value, std_error, student(problems, level), level, "t over problems")
+
+
+def _estimate(value: float, std_error: float, quantile: float, level: float, method: str) -> Estimate:
+    """A number and its interval, a ``quantile`` of standard errors on either side; none where that is 0."""
+    half_width = quantile * std_error
     return Estimate(
         value=value,
         low=value - half_width if std_error else None,
         high=value + half_width if std_error else None,
         level=level,
-        method="t over problems",
+        method=method,
         std_error=std_error,
     )
 

@@ -131,15 +131,20 @@ def divided(
     splits.sort(key=lambda split: (split.may_number, split.name == "run", len(split.values)))
     groups: list[str] = []
     notes: list[str] = []
+    size = engine.run(query.pairs(samples, groups))["size"][0]
     for split in splits:
         name = split.name
-        tuples = [engine.run(query.pairs(samples, chosen))["size"][0] for chosen in (groups, [*groups, name])]
-        if split.by_step or tuples[0] == tuples[1]:
+        if split.by_step:
             continue
-        is_once = split.may_number and _split(engine, samples, name, groups).most == 1
+        size_divided = engine.run(query.pairs(samples, [*groups, name]))["size"][0]
+        if size_divided == size:
+            continue
+        numbers = split.alike and split.may_number
+        is_once = numbers and _split(engine, samples, name, groups).most == 1
         divides, note = _use_of(split, is_of_files=name in of_files, is_once=is_once)
         if divides:
             groups.append(name)
+            size = size_divided
         if note:
             notes.append(note)
     return groups, notes

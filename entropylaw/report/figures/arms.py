@@ -188,5 +188,12 @@ def _difference(axes: Axes, row: int, difference: Difference) -> None:
     name = colours.get(difference.decision, "muted")
     face = p.colour("ring" if difference.decision is Decision.undecided else name)
     axes.plot(p.ends(estimate, estimate.value), [row, row], color=p.colour(name), linewidth=1.3, zorder=3)
-    look: dict[str, Any] = {"markeredgecolor": p.colour(name), "markerfacecolor": face, "markersize": 3.6}
-    axes.plot([estimate.value], [row], "o", zorder=4, **look)
+    axes.plot(
+        [estimate.value],
+        [row],
+        "o",
+        zorder=4,
+        markeredgecolor=p.colour(name),
+        markerfacecolor=face,
+        markersize=3.6,
+    )
