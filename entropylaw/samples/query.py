@@ -19,13 +19,13 @@ ABSENT = ("", "nan", "null", "none")
 _MIXED = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
 _COUNTS = "correct the counts: of n samples of a problem, c are right; --count names another column"
 FLAWS = (
-    ("repeated-samples", "name a sample again", _MIXED),
-    ("shared-ids", "have samples with other reference answers", _MIXED),
-    ("no-problem", "have no name", _MIXED),
-    ("bad-count", "have a count that is not a whole number", _COUNTS),
-    ("bad-count", "have a count below 0, or c is above n", _COUNTS),
+    ("repeated-samples", "with a sample that is named again", _MIXED),
+    ("shared-ids", "with other reference answers of one id", _MIXED),
+    ("no-problem", "without a name", _MIXED),
+    ("bad-count", "with a count that is not a whole number", _COUNTS),
+    ("bad-count", "with a count below 0, or c above n", _COUNTS),
 )
-"""What can be wrong with problems: slug, what they do, and a hint."""
+"""What can be wrong with problems: slug, what they have, and a hint."""
 
 MOST_VERDICTS = 12
 """Different verdicts that are counted; more are scores."""
