@@ -106,14 +106,12 @@ def test_standard_input_that_is_closed_or_has_no_end(monkeypatch):
     ("name", "parts", "expected"),
     [
         ("x.csv", {}, "file-empty"),
-        ("x.csv", {"head": CSV}, "file-corrupt"),
-        ("x.csv", {"head": CSV, "tail": CSV}, "file-too-large"),
+        ("x.csv", {"head": CSV}, "file-too-large"),
         ("x.jsonl", {"middle": b'{"step": 1}\n'}, "file-empty"),
-        ("x.json", {"head": b'{"a": ['}, "file-corrupt"),
+        ("x.json", {"head": b'{"a": ['}, "file-too-large"),
         ("x.parquet", {"head": b"PAR1", "tail": b"PAR1"}, "file-corrupt"),
-        ("x.wandb", {"head": b":W&B\xe1\xbe\x00"}, "file-corrupt"),
-        ("x.wandb", {"head": b":W&B\xe1\xbe\x00", "middle": b"x", "tail": b"x"}, "file-too-large"),
-        ("x.fit.json", {"head": b"{"}, "file-corrupt"),
+        ("x.wandb", {"head": b":W&B\xe1\xbe\x00"}, "file-too-large"),
+        ("x.fit.json", {"head": b"{"}, "file-too-large"),
     ],
 )
 def test_files_of_100_gib_are_not_read_whole(tmp_path, name, parts, expected):
