@@ -22,7 +22,7 @@ from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import NO_SCORE
+from entropylaw.results.result import INCOMPLETE, NO_SCORE
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda form: form_label(form.form)),
@@ -37,6 +37,7 @@ TOPIC_OF = {
     "dead-groups": b.STATE,
     "reward-smoothed": b.STATE,
     "gross-outlier": b.READING,
+    INCOMPLETE: b.READING,
     "reward-ends": b.READING,
     "dynamic-batches": b.READING,
 }
