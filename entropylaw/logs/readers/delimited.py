@@ -20,7 +20,7 @@ from entropylaw.logs.runs.number_parsing import is_missing, parse_column, parse_
 from entropylaw.logs.runs.splitting import RUN_NAMES
 from entropylaw.logs.runs.step_column import folded
 from entropylaw.logs.sources.content import Content
-from entropylaw.logs.sources.gather import Rows
+from entropylaw.logs.sources.gather import Records
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 # Of a table that has one column otherwise, by its name.
@@ -79,7 +79,7 @@ def read(content: Content) -> Table:
         if len(header) > _MOST_COLUMNS:
             raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
         keep = content.column_filter if len(header) <= _MANY_COLUMNS else content.useful
-        shape = _Rectangle(Rows(header, keep), header, delimiter)
+        shape = _Rectangle(Records(keep), header, delimiter)
         for row in rows:
             shape.add(row)
         half_written = shape.put_short(complete=content.ended)
@@ -95,15 +95,16 @@ def read(content: Content) -> Table:
             f"has numbers with decimal commas, and {shape.pointed}, whose point may separate thousands",
             "write steps without a separator, as 1000",
         )
+    columns, reduced = shape.rows.columns(len(content.text))
     # Below the header, as many lines as records.
     whole = split.line_num - 1 == shape.rows.rows
     if delimiter != ",":
         notes = (*notes, f"columns are separated by {(_DELIMITERS | _OTHERS)[delimiter]}s")
     return Table(
-        columns=shape.rows.columns(),
+        columns=columns,
         rows=shape.seen,
         dropped=dict(shape.dropped),
-        notes=(*content.text_notes, *notes, *shape.notes),
+        notes=(*content.text_notes, *notes, *shape.notes, *reduced),
         unread=tuple(shape.rows.unread),
         unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
         hidden=dict.fromkeys(shape.hidden, 1),
@@ -134,7 +135,7 @@ class _Rectangle:
     other columns or in another order: the rows below are read by it.
     """
 
-    def __init__(self, rows: Rows, header: list[str], delimiter: str) -> None:
+    def __init__(self, rows: Records, header: list[str], delimiter: str) -> None:
         self.rows = rows
         self.seen = 0
         self.dropped = Counter[str]()
@@ -143,10 +144,7 @@ class _Rectangle:
         self.hidden: list[int] = []
         self.notes: tuple[str, ...] = ()
         self._delimiter = delimiter
-        self._names = header
-        self._known = frozenset(header)
-        # Later headers may add as many columns as the first one has, and some more.
-        self._most = 2 * len(header) + 64
+        self._known = frozenset[str]()
         self._again: list[int] = []
         self._short: list[str] | None = None
         #: The first number with points after one with a decimal comma.
@@ -194,22 +192,20 @@ class _Rectangle:
         self._put([row[column] if column in self._labels else "" for column in range(self._width)])
 
     def _put(self, row: list[str]) -> None:
-        """Add a row of the current header's length, in the order of all columns."""
-        if self._places is not None:
-            row = [row[column] if column >= 0 else "" for column in self._places]
+        """Add a row of the current header's length."""
         if self._delimiter != "," and not self.pointed:
             self._has_commas = self._has_commas or any("," in cell and _COMMA.fullmatch(cell) for cell in row)
             if self._has_commas:
                 self.pointed = next(filter(_POINTED.fullmatch, row), "")
-        self.rows.add(row)
+        self.rows.add_row(self._names, row)
 
-    def _read_by(self, header: list[str]) -> None:
+    def _read_by(self, header: Sequence[str]) -> None:
         """Read the rows below by this header."""
-        at = {name: column for column, name in enumerate(header)}
-        self._places = None if header is self._names else [at.get(name, -1) for name in self._names]
+        self._names = tuple(header)
+        self._known |= frozenset(header)
         self._width = len(header)
         # Where the cells are that name a run.
-        self._labels = frozenset(column for name, column in at.items() if folded(name) in RUN_NAMES)
+        self._labels = frozenset(column for column, name in enumerate(header) if folded(name) in RUN_NAMES)
 
     def _restarts(self, row: list[str]) -> bool:
         """Read the rows below by this one if it is a header: two known names at least, and no number."""
@@ -217,19 +213,11 @@ class _Rectangle:
             return False
         if any(parse_step(cell) == parse_step(cell) for cell in row):
             return False
-        header, _ = unique_names(row)
-        new = [name for name in header if name not in self._known][: max(self._most - len(self._names), 0)]
-        for name in new:
-            self.rows.widen(name)
-        self._names = [*self._names, *new]
-        self._known |= frozenset(new)
-        self._read_by(header)
+        self._read_by(unique_names(row)[0])
         self._again.append(self.seen)
         note = f"the header is written again below row {self._again[0]}; the rows below are read by it"
         if len(self._again) > 1:
             note += f"; {counted(len(self._again), 'header')} in all below the first"
-        if lost := len(set(header) - self._known):
-            note += f"; {counted(lost, 'column')} of it not read"
         self.notes = (note,)
         return True
 
