@@ -55,3 +55,33 @@ def test_records_with_cells_of_other_types_among_numbers_keep_each_value(tmp_pat
     np.testing.assert_array_equal(run.columns["entropy"], expected)
     np.testing.assert_array_equal(run.spoiled["entropy"]["not a number"], [11.0, 22.0, 33.0])
     np.testing.assert_array_equal(run.spoiled["entropy"]["text in place of a number"], [10.0, 21.0, 32.0])
+
+
+def test_a_large_csv_is_read_to_the_last_bit_also_where_its_blocks_are_not_plain_numbers(tmp_path):
+    path = tmp_path / "run.csv"
+    steps = 40_000
+    values = np.random.default_rng(1).standard_normal((3, steps)) * 10.0 ** np.arange(-3, 6, 3)[:, None]
+    rows = [
+        f"{step},{entropy!r},{reward!r},{'' if step % 3 else repr(other)},{'a b' if step % 2 else ''}"
+        for step, (entropy, reward, other) in enumerate(values.T.tolist(), 1)
+    ]
+    header = "step,entropy,reward,val_acc,host"
+    # Each of these falls into another block of the file.
+    rows[12_000] = "12001,nan,0x1F,-0.0,1"
+    rows[20_000:20_000] = [header]
+    rows[30_000:30_000] = [""]
+    rows[-1] = "40000,0.1,0.2"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    assert path.stat().st_size > 2_000_000
+    (run,) = read_runs(path)
+    entropy, reward, other = values
+    other[np.arange(1, steps + 1) % 3 > 0] = math.nan
+    entropy[12_000], reward[12_000], other[12_000] = math.nan, math.nan, -0.0
+    entropy[-1], reward[-1], other[-1] = 0.1, 0.2, math.nan
+    np.testing.assert_array_equal(run.step, np.arange(1.0, steps + 1))
+    for name, expected in zip(("entropy", "reward", "val_acc"), values, strict=True):
+        np.testing.assert_array_equal(run.columns[name].view(np.int64), expected.view(np.int64), name)
+    assert run.spoiled["entropy"]["not a number"].tolist() == [12_001.0]
+    assert run.spoiled["reward"]["text in place of a number"].tolist() == [12_001.0]
+    assert run.source.rows == steps
+    assert "the header is written again below row 20000; the rows below are read by it" in run.notes

@@ -26,6 +26,8 @@ _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 # Of a table that has one column otherwise, by its name.
 _OTHERS = {"|": "bar", " ": "blank"}
 _HEAD = 1 << 16
+# Up to so many bytes are read faster than Arrow is imported.
+_SMALL = 1 << 20
 # A table with more columns is read in part: those that are used. One with many more is no log.
 _MANY_COLUMNS = 1 << 12
 _MOST_COLUMNS = 1 << 17
@@ -65,13 +67,18 @@ def read(content: Content) -> Table:
     delimiter = _sniff(content)
 
     def lines() -> Iterator[str]:
-        """Yield the lines with their ends."""
-        for block in filter(None, content.blocks()):
+        """Yield the lines with their ends, except those of blocks that hold nothing but numbers."""
+        quoted = delimiter != "," or content.size <= _SMALL
+        for number, block in enumerate(_header_first(filter(None, content.blocks()))):
             # A block is longer only for a single line's sake.
             if len(block) > _LONGEST_ROW:
                 raise _no_table(content, f"has a line of {counted(len(block), 'character')}")
-            yield from io.StringIO(block, newline="")
+            # Below the header and without quotes a line is a row, and all before this block were taken.
+            quoted |= number > 0 and '"' in block
+            if quoted or shape is None or not shape.take(block):
+                yield from io.StringIO(block, newline="")
 
+    shape: _Rectangle | None = None
     with _long_cells():
         split = csv.reader(lines(), delimiter=delimiter, skipinitialspace=delimiter == " ")
         rows = _below_comments(split)
@@ -97,7 +104,7 @@ def read(content: Content) -> Table:
         )
     columns, reduced = shape.rows.columns(len(content.text))
     # Below the header, as many lines as records.
-    whole = split.line_num - 1 == shape.rows.rows
+    whole = split.line_num + shape.taken - 1 == shape.rows.rows
     if delimiter != ",":
         notes = (*notes, f"columns are separated by {(_DELIMITERS | _OTHERS)[delimiter]}s")
     return Table(
@@ -109,8 +116,16 @@ def read(content: Content) -> Table:
         unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
         hidden=dict.fromkeys(shape.hidden, 1),
         first_line=2 if whole else None,
-        half_written=split.line_num if half_written else None,
+        half_written=split.line_num + shape.taken if half_written else None,
     )
+
+
+def _header_first(blocks: Iterable[str]) -> Iterator[str]:
+    """The blocks, of the first one its first line apart."""
+    blocks = iter(blocks)
+    line, end, rest = next(blocks, "").partition("\n")
+    yield from filter(None, (line + end, rest))
+    yield from blocks
 
 
 def _below_comments(rows: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -138,6 +153,8 @@ class _Rectangle:
     def __init__(self, rows: Records, header: list[str], delimiter: str) -> None:
         self.rows = rows
         self.seen = 0
+        #: The number of lines in what was taken at once.
+        self.taken = 0
         self.dropped = Counter[str]()
         self.unreadable: list[int] = []
         #: Those of the unreadable rows that have two numbers or more.
@@ -174,6 +191,22 @@ class _Rectangle:
         else:
             self._refuse(row, TOO_LONG)
 
+    def take(self, lines: str) -> bool:
+        """Take whole lines without quotes at once; nothing, and False, where that is not safe."""
+        if self._width < 2 or "\r" in lines:
+            return False
+        from entropylaw.logs.readers.plain_lines import columns_of
+
+        self.put_short(complete=True)
+        columns = columns_of(lines, self._names, self.rows.kept(self._names), self._texts)
+        if columns is None:
+            return False
+        rows = len(next(iter(columns.values())))
+        self.rows.add_rows(rows, columns)
+        self.seen += rows
+        self.taken += lines.count("\n") + (not lines.endswith("\n"))
+        return True
+
     def put_short(self, *, complete: bool) -> bool:
         """Put a short row that was held back, if it is ``complete``; whether there was one that is not."""
         short = self._short
@@ -206,6 +239,8 @@ class _Rectangle:
         self._width = len(header)
         # Where the cells are that name a run.
         self._labels = frozenset(column for column, name in enumerate(header) if folded(name) in RUN_NAMES)
+        #: Columns that hold text, as far as is known.
+        self._texts = {header[column] for column in self._labels}
 
     def _restarts(self, row: list[str]) -> bool:
         """Read the rows below by this one if it is a header: two known names at least, and no number."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -78,13 +78,18 @@ class _Cells:
             for row, cell in enumerate(cells, first):
                 self.put(row, cell)
 
+    def put_floats(self, first: int, values: FloatArray) -> None:
+        """Put numbers (n,) into consecutive rows, nan where there is none."""
+        filled = np.flatnonzero(~np.isnan(values))
+        self._rows.frombytes((first + filled).astype(np.int64).tobytes())
+        self._values.frombytes(values[filled].tobytes())
+
     def _put_numbers(self, first: int, cells: Sequence[object]) -> bool:
         """Put numbers into consecutive rows; nothing, and False, where one is nan or no double."""
         with suppress(OverflowError):
             values = np.array(cells, dtype=np.float64)
             if not np.isnan(values).any():
-                self._rows.frombytes(np.arange(first, first + len(cells)).tobytes())
-                self._values.frombytes(values.tobytes())
+                self.put_floats(first, values)
                 return True
         return False
 
@@ -99,9 +104,7 @@ class _Cells:
                 self._put_text(first + row, cell)
         for row in parsed.nans:
             self._put_text(first + row, None)
-        filled = np.flatnonzero(~np.isnan(parsed.values))
-        self._rows.frombytes((first + filled).astype(np.int64).tobytes())
-        self._values.frombytes(parsed.values[filled].tobytes())
+        self.put_floats(first, parsed.values)
 
     def _put_text(self, row: int, text: str | None) -> None:
         """Put a text into a row; None for a nan that was written as a value."""
@@ -155,6 +158,20 @@ class Records:
             self._names = names
         self._pending.append(cells)
         self.rows += 1
+
+    def kept(self, names: Iterable[str]) -> list[str]:
+        """Those names whose columns are kept, and from now on there."""
+        return [name for name in names if self._column(name) is not None]
+
+    def add_rows(self, rows: int, columns: Mapping[str, FloatArray | list[str]]) -> None:
+        """Add so many rows by their columns that are kept: numbers, nan where there is none, or text."""
+        self._flush()
+        for name, cells in columns.items():
+            if isinstance(cells, list):
+                self._columns[name].put_all(self.rows, cells)
+            else:
+                self._columns[name].put_floats(self.rows, cells)
+        self.rows += rows
 
     def put(self, name: str, cell: object, row: int) -> None:
         """Put a cell into a row; not after :meth:`add`."""

@@ -173,7 +173,7 @@ _VERL = "line of verl's console ('step:1 - actor/entropy:0.35 - …')"
 _SLIME = "line of slime's console (\"rollout 1: {'rollout/raw_reward': 0.35, …}\")"
 
 verl = FormatFunctions(
-    lambda content: _VERL_STEP.search(content.opening) is not None,
+    lambda content: "step:" in content.opening and _VERL_STEP.search(content.opening) is not None,
     lambda content: read_lines(content, "step:", _verl_rows, _VERL),
 )
 slime = FormatFunctions(
