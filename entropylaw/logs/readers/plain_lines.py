@@ -40,7 +40,7 @@ def columns_of(
             columns[name] = column.to_pylist()
             continue
         values = to_numpy(column)
-        # Of what is no number, a nan that is written is told from an empty cell elsewhere.
+        # Of what is no number, a written nan and an empty cell are not the same.
         if np.count_nonzero(np.isnan(values)) != column.null_count:
             return None
         columns[name] = values
