@@ -117,6 +117,7 @@ def differences(results: Sequence[ArmComparison]) -> Iterator[b.Table]:
                 # A note is below the tables.
                 difference = replace(row.estimate, note=None)
                 word = decided(row) if row.headline or row.quantity == "failure_rate" else None
+                is_undetectable = row.smallest is None and row.headline and row.p_adjusted is not None
                 rows.append(
                     (
                         result.reward,
@@ -125,7 +126,7 @@ def differences(results: Sequence[ArmComparison]) -> Iterator[b.Table]:
                         difference,
                         p_text(row.p_adjusted),
                         word,
-                        "none" if row.smallest is None and row.headline else row.smallest,
+                        "none" if is_undetectable else row.smallest,
                     )
                 )
         if rows:

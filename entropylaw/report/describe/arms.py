@@ -69,7 +69,8 @@ def _compared(
                 *b.labelled("next", _advice(result)),
             ]
         ),
-        b.Notes([*b.labelled("unknown", dict.fromkeys(_unknown(results))), _method(results)], detail=True),
+        b.Notes(b.labelled("unknown", dict.fromkeys(_unknown(results)))),
+        b.Notes([_method(results)], detail=True),
         b.Heading("Runs", name="runs"),
         tables.runs(results),
     ]
@@ -177,10 +178,10 @@ def _advice(result: ArmComparison) -> Iterator[str]:
 
 
 def _unknown(results: Sequence[ArmComparison]) -> Iterator[str]:
-    """Why differences are unknown, or have no interval."""
+    """Why differences that are tested are unknown, or have no interval."""
     for result in results:
         for pair in result.pairs:
-            notes = (row.estimate.note for row in pair.differences)
+            notes = (row.estimate.note for row in pair.differences if row.headline)
             yield from (f"{result.name_of(pair)}: {note}" for note in notes if note)
 
 
