@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import MsgspecError
+from msgspec.json import Decoder
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
@@ -219,6 +221,7 @@ class _Values:
 
 def _lines(content: Content) -> Iterator[object]:
     """Yield the values of the lines that are JSON, and a ``_Broken`` for each that is not."""
+    decode = Decoder().decode
     for number, line in enumerate(content.lines(), start=1):
         line = line.strip()
         if not line:
@@ -232,9 +235,13 @@ def _lines(content: Content) -> Iterator[object]:
             yield from _stream(text)
             continue
         try:
-            yield json.loads(text)
-        except (ValueError, RecursionError):
-            yield _Broken(line, number)
+            yield decode(text)
+        except (MsgspecError, RecursionError):
+            # It refuses NaN, infinite numbers and single surrogates, which Python writes.
+            try:
+                yield json.loads(text)
+            except (ValueError, RecursionError):
+                yield _Broken(line, number)
 
 
 def _stream(text: str) -> Iterator[object]:

@@ -204,16 +204,14 @@ def _numbers(fit: Fit, law: LawFit) -> list[b.Fact]:
         )
     facts.append(b.Fact("R²", format_r_squared(law.r_squared), "least squares, entropy as logged"))
     residuals = law.residuals
-    memory = "probability"
-    if law.n < FEWEST_FOR_MEMORY:
-        memory += f"; not known below {FEWEST_FOR_MEMORY} evaluations"
     facts += [
         b.Fact("effective sample size", f"{residuals.effective_n:.1f}", f"of {counted(law.n, 'evaluation')}"),
         b.Fact("residual sd", residuals.sd),
         b.Fact("residual lag-1 correlation", residuals.lag1),
         b.Fact("slow drift", residuals.drift_share, "of the residual variance", "%"),
-        b.Fact("long memory", residuals.long_memory, memory, "probability"),
     ]
+    if law.n >= FEWEST_FOR_MEMORY:
+        facts.append(b.Fact("long memory", residuals.long_memory, "probability", "probability"))
     if law.entropy_noise is not None:
         facts.append(b.Fact("noise of the entropy", law.entropy_noise, "nats, removed by smoothing"))
     tests = law.tests
