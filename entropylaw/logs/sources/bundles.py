@@ -283,9 +283,8 @@ def run_name(meta: str) -> str:
     name = entry[1].strip()
     with suppress(ValueError):
         parsed = read_yaml(entry[0][:_LONGEST_LINE].encode("utf-8", "replace"))
-        value = parsed.get("run_name", ...) if isinstance(parsed, dict) else ...
-        if isinstance(value, str | None):
-            name = value or ""
+        if isinstance(parsed, dict) and isinstance(parsed.get("run_name"), str):
+            name = parsed["run_name"]
     return name.encode("utf-8", "replace").decode()[:LONGEST_NAME].strip()
 
 
