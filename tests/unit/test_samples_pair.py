@@ -446,11 +446,9 @@ def test_a_table_of_samples_is_not_joined_before_it_is_summarised() -> None:
 
 @pytest.mark.parametrize("words", [
     ("fit", "--reward", "pass@16", "--no-save"),
-    ("columns",),
-    ("check", "--reward", "pass@16", "--fail-if", "n<5"),
-    ("predict", "--reward", "pass@16"),
+    ("phases", "--entropy", "distinct"),
 ])  # fmt: skip
-def test_every_command_takes_a_joined_table(run: Any, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_table_is_joined_to_a_log(run: Any, tmp_path: Path, words: tuple[str, ...]) -> None:
     path = tmp_path / "s.parquet"
     assert run("samples", str(COUNTS), "-q", "-o", str(path)).returncode == 0
     command, *more = words
