@@ -1,29 +1,24 @@
 """A log that is being written: read again and again, each time only what is new, up to its last whole record.
 
 A file that shrank, was written anew or was moved away, as logs are rotated, keeps the records that were read
-of it, as if all were one file. Lines of JSON, CSV, TensorBoard's and W&B's files are read in parts, after a
-comparison of what was read before; other formats, and folders, as a whole.
+of it, as if all were one file. Lines of JSON, verl's console and TensorBoard's files are read in parts, after
+a comparison of what was read before; other formats, and folders, as a whole.
 """
 
 from __future__ import annotations
 
 import os
-import struct
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import IO
-from zlib import crc32
 
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.escaping import quoted_path
 from entropylaw.logs.load import is_useful, read_runs
-from entropylaw.logs.readers.trackers import Damage
 from entropylaw.logs.readers.trackers.tfevents import frames
-from entropylaw.logs.readers.trackers.wandb import leveldb_records
 from entropylaw.logs.runs import Run, Table
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources.assemble import assemble, display_name
@@ -38,59 +33,28 @@ _HEAD = 4096
 # Bytes that are compared at once.
 _CHUNK = 1 << 20
 
-# Bytes of a block of W&B's files.
-_BLOCK = 1 << 15
-
 # Bytes of a file up to which its format is looked for at every reading; later whenever it has doubled.
 _SURE = 1 << 16
 
 _NOTHING = Table(columns={}, rows=0)
 
 
-def _whole_lines(data: bytes, start: int) -> int:
-    """The end of the last whole line from a start on; later parts of a file are of UTF-8."""
+def _whole_lines(data: bytes) -> int:
+    """The end of the last whole line; later parts of a file are of UTF-8."""
     line_end = "\n".encode(encoding_of(data))
     last = data.rfind(line_end)
-    if last < 0:
-        return start
-    return max(last + len(line_end), start)
+    return 0 if last < 0 else last + len(line_end)
 
 
-def _whole_events(data: bytes, start: int) -> int:
+def _whole_events(data: bytes) -> int:
     """The end of the last whole record of TensorBoard's, which has a checksum of four bytes behind it."""
-    return max((last + 4 for _, last in frames(data, start, len(data))), default=start)
-
-
-def _whole_records(data: bytes, start: int) -> int:
-    """The end of the last whole record of W&B's."""
-    damage = Damage()
-    deque(leveldb_records(data, damage), maxlen=0)
-    return max(damage.whole, start)
+    return max((last + 4 for _, last in frames(data, 0, len(data))), default=0)
 
 
 # Format that is read in parts → where its last whole record ends.
-_ENDS = {
-    "jsonl": _whole_lines,
-    "csv": _whole_lines,
-    "verl": _whole_lines,
-    "tfevents": _whole_events,
-    "wandb": _whole_records,
-}
-
-
-def _before_part(format: str, data: bytes, done: int) -> bytes:
-    """What precedes a later part of a file so that it can be read alone: a header, a place in a block."""
-    if format == "csv":
-        return data[: data.find(b"\n") + 1]
-    if format != "wandb":
-        return b""
-    first_block = data[:7].ljust(_BLOCK, b"\0")
-    size = done % _BLOCK
-    if not size:
-        return first_block
-    # A block of no record, and a frame in the middle of none: both are left out as damaged.
-    middle = b"\3" + bytes(max(size - 7, 0))
-    return first_block + struct.pack("<IH", crc32(middle), len(middle) - 1) + middle
+_ENDS = {"jsonl": _whole_lines, "verl": _whole_lines, "tfevents": _whole_events}
+# Further formats whose files get longer; the readers of the others' consoles are known by their suffixes.
+_GET_LONGER = frozenset((*_ENDS, "csv", "wandb"))
 
 
 def _joined(earlier: Table, later: Table) -> Table:
@@ -142,7 +106,6 @@ class GrowingLog:
         self._in_parts = False
         self._head = b""
         self._done = 0
-        self._before = b""
         self._content = sha256()
         self._table = _NOTHING
 
@@ -215,31 +178,26 @@ class GrowingLog:
             self._recognise(stream, size)
         if not self._in_parts:
             self._done = 0
-            self._before = b""
             self._table = _NOTHING
         stream.seek(self._done)
-        start = len(self._before)
-        data = self._before + stream.read()
-        end = len(data)
-        if self._gets_longer():
-            end = _ENDS.get(self._format, _whole_lines)(data, start)
-        if end == start:
+        data = stream.read()
+        if self._gets_longer() and self._format != "wandb":
+            data = data[: _ENDS.get(self._format, _whole_lines)(data)]
+        if not data:
             return
-        if not self._add(data[:end]) and self._done:
-            self._in_parts = False
-            self._take(stream)
-            return
-        self._done += end - start
+        self._add(data)
+        self._done += len(data)
         if self._in_parts:
-            self._content.update(data[start:end])
-            self._before = _before_part(self._format, data, self._done)
+            self._content.update(data)
         if len(self._head) < _HEAD:
             stream.seek(0)
             self._head = stream.read(min(_HEAD, self._done))
 
     def _gets_longer(self) -> bool:
         """Whether files of the format get longer, and are not written as a whole again and again."""
-        return self._format in _ENDS or (self._format != "" and ".log" in reader_of(self._format).suffixes)
+        return self._format in _GET_LONGER or (
+            self._format != "" and ".log" in reader_of(self._format).suffixes
+        )
 
     def _recognise(self, stream: IO[bytes], size: int) -> None:
         """Find the format of a file, and whether it can be read in parts; start again where it is another."""
@@ -258,13 +216,11 @@ class GrowingLog:
             self._in_parts = in_parts and (format.name != "jsonl" or is_object)
         self._recognised = size
 
-    def _add(self, data: bytes) -> bool:
-        """Add the rows of a part of a file, if it has any; whether the next part can be read alone."""
+    def _add(self, data: bytes) -> None:
+        """Add the rows of a part of a file, if it has any."""
         try:
             table = reader_of(self._format).read(Content(self.path, data))
         except InputError:
-            return True
+            return
         columns = {name: cells for name, cells in table.columns.items() if is_useful(name) and name != "run"}
         self._table = _joined(self._table, Table(columns=columns, rows=table.rows, settings=table.settings))
-        # A later header names other columns.
-        return self._format != "csv" or not any("header" in note for note in table.notes)

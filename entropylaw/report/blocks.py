@@ -220,19 +220,22 @@ def labelled(label: str, sentences: Iterable[str], brief: str | None = None) -> 
 
 
 def warned(warnings: Iterable[str]) -> Notes:
-    """Warnings about files, those with the same reason as one; a terminal says them on standard error."""
-    reasons: dict[tuple[str, str], list[str]] = {}
+    """Warnings about files, and what was skipped, by reason; a terminal says them on standard error."""
+    warned_of: list[str] = []
+    by_reason: dict[str, list[str]] = {}
     for warning in warnings:
         path, unread, reason = warning.partition(NOT_READ)
-        reasons.setdefault((unread, reason), []).append(path)
-    sentences = []
-    for (unread, reason), paths in reasons.items():
-        if unread and len(paths) > MOST_FILES:
-            named = f"{', '.join(paths[:MOST_FILES])} and {len(paths) - MOST_FILES} more"
-            sentences.append(f"{len(paths)} files were not read: {reason} ({named})")
+        if unread:
+            by_reason.setdefault(reason, []).append(path)
         else:
-            sentences += [f"{path}{unread}{reason}" for path in paths]
-    return Notes(labelled("warning", sentences, ""))
+            warned_of.append(warning)
+    skipped: list[str] = []
+    for reason, paths in by_reason.items():
+        named = ", ".join(paths[:MOST_FILES])
+        if len(paths) > MOST_FILES:
+            named += f" and {len(paths) - MOST_FILES} more"
+        skipped.append(f"{named}: {reason}")
+    return Notes([*labelled("warning", warned_of, ""), *labelled("skipped", skipped, "")])
 
 
 def by_run(blocks: Iterable[Block]) -> list[list[Block]]:

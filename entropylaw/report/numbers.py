@@ -93,9 +93,9 @@ def format_percent(x: float | None) -> str:
 
 
 def format_probability(x: float | None) -> str:
-    """A probability to two decimals; never 0 or 1 unless exactly."""
-    if x is None or x in (0, 1):
-        return MISSING if x is None else str(int(x))
+    """A probability to two decimals; never 0 or 1, as an estimate is neither."""
+    if x is None:
+        return MISSING
     text = f"{x:.2f}"
     return {"0.00": "<0.01", "1.00": ">0.99"}.get(text, text)
 

@@ -84,7 +84,7 @@ def test_lines_fit_a_terminal(names, width):
 
 def test_the_page_has_the_answer_the_figure_and_every_run():
     page = Page(single_page(arms.complete()))
-    assert page.tags.count("figure") == 1
+    assert page.tags.count("figure") == 2
     words = (
         "2 arms against grpo",
         "Thin lines are runs",

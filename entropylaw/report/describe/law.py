@@ -23,7 +23,7 @@ from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import NO_SCORE
+from entropylaw.results.result import INCOMPLETE, NO_SCORE
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda form: form_label(form.form)),
@@ -38,6 +38,7 @@ TOPIC_OF = {
     "dead-groups": b.STATE,
     "reward-smoothed": b.STATE,
     "gross-outlier": b.READING,
+    INCOMPLETE: b.READING,
     "reward-ends": b.READING,
     "dynamic-batches": b.READING,
 }
@@ -208,16 +209,14 @@ def _of_fit(fit: Fit, law: LawFit) -> list[tuple[str, b.Cell, str]]:
         facts.append(("drop per 100 steps", fit.drop_per_100_steps, "nats of entropy, over the last third"))
     facts.append(("R²", format_r_squared(law.r_squared), "least squares, entropy as logged"))
     residuals = law.residuals
-    memory = "probability"
-    if law.n < FEWEST_FOR_MEMORY:
-        memory += f"; not known below {FEWEST_FOR_MEMORY} evaluations"
     facts += [
         ("effective sample size", f"{residuals.effective_n:.1f}", f"of {counted(law.n, 'evaluation')}"),
         ("residual sd", residuals.sd, ""),
         ("residual lag-1 correlation", residuals.lag1, ""),
         ("slow drift", format_percent(residuals.drift_share), "of the residual variance"),
-        ("long memory", format_probability(residuals.long_memory), memory),
     ]
+    if law.n >= FEWEST_FOR_MEMORY:
+        facts.append(("long memory", format_probability(residuals.long_memory), "probability"))
     if law.entropy_noise is not None:
         facts.append(("noise of the entropy", law.entropy_noise, "nats, removed by smoothing"))
     tests = law.tests

@@ -28,7 +28,10 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[b.Block]:
     if isinstance(result, ColumnsDocument):
         return [block for run in result.runs for block in describe(run)]
     source = result.source
-    about = f"{hostless(source.path)} ({source.format}, {counted(source.rows, 'record')})"
+    about = f"{hostless(source.path)} ({source.format}, {counted(source.rows, 'record')}"
+    if source.unread:
+        about += f", {100 * source.unread:.2g} % not read"
+    about += ")"
     usable = b.Verdict("usable", "the columns with a star would be used", True)
     hint = ""
     if result.problem is not None:

@@ -113,10 +113,15 @@ def _law_caption(part: Entry[Fit] | Fit) -> str:
 
 
 def better_form(law: LawFit) -> FormAnswer | None:
-    """The most probable functional form, where it is not the law and is drawn."""
+    """The most probable functional form, where it is not the law and is drawn.
+
+    Where the step explains the reward as well, a constant is not drawn: it is one beside a drift over steps.
+    """
     from entropylaw.analysis.forms import FORMS
 
     best = law.best
+    if best.form == "constant" and law.why in (Why.step, Why.neither):
+        return None
     is_drawn = best.form in FORMS and FORMS[best.form].colour is not None
     return best if best.form != "law" and is_drawn else None
 
@@ -180,6 +185,8 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
         f"settled, with {format_percent(part.result.level)} intervals; sharp rises as triangles."
     ),
     "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
+    "arms_by_step": "Reward by step. Thin lines are runs, thick ones means over the runs that did not "
+    "fail or end early.",
     "arms": _arms_caption,
     "pass_pair": lambda pair: (
         f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "
@@ -203,6 +210,7 @@ FIGURES = (
         "phases", "phases", "entropies of planning and execution, and when they rise and settle", "Phases of"
     ),
     FigureEntry("turns", "across", "mean entropies of several runs", "Mean entropies of", "mean entropies"),
+    FigureEntry("arms_by_step", "arms", "reward by step of the arms", "Arms by step:", "the arms by step"),
     FigureEntry("arms", "arms", "reward against entropy of the arms", "Arms:", "the arms"),
     FigureEntry(
         "pass_pair", "samples_pair", "pass@k of two tables, and their difference", "pass@k:", "pass@k"

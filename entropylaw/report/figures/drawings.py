@@ -18,6 +18,7 @@ DRAWINGS: Mapping[str, Callable[[Any], figure.Figure]] = {
     "forecast": forecast.forecast_figure,
     "phases": phases.phase_figure,
     "turns": phases.across_figure,
+    "arms_by_step": arms.by_step_figure,
     "arms": arms.arms_figure,
     "pass_pair": samples.pair_figure,
     "pass_at_k": samples.pass_figure,
