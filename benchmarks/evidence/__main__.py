@@ -120,20 +120,12 @@ def of_logs(public: Sequence[logs.Fitted]) -> dict[str, str]:
     }
 
 
-PUBLISHED = ("the stop line", "entropy", "rldoctor")
-"""How the rules begin that the page has; the replay has others, by which a share was chosen."""
-
-
 def alarms() -> str:
-    """What ``docs/benchmarks/replay.md`` says of published rules on public logs, half by half."""
+    """What ``docs/benchmarks/replay.md`` says of rules on public logs, half by half."""
     text = (PAGES / "replay.md").read_text(encoding="utf-8")
     table = r"((?:\|.*\n)+)"
     parts = re.findall(rf"### (Public logs, [^\n]*)\n\n([^\n]*)\n\n{table}\n{table}", text)
-    blocks = []
-    for name, about, curves, rules in parts:
-        head, line, *body = rules.splitlines()
-        rows = [row for row in body if row.removeprefix("| ").startswith(PUBLISHED)]
-        blocks.append(f"{name}, {about.rstrip('.')}:\n\n{curves}\n" + "\n".join([head, line, *rows]))
+    blocks = [f"{name}, {about.rstrip('.')}:\n\n{rules.rstrip()}" for name, about, _, rules in parts]
     return "\n\n".join(blocks)
 
 
