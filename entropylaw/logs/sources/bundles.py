@@ -25,7 +25,7 @@ from entropylaw.logs.readers.trackers.tfevents import wall_times
 from entropylaw.logs.runs import Table, added
 from entropylaw.logs.runs.number_parsing import Column, classify, parse_column
 from entropylaw.logs.runs.step_column import NO_STEP
-from entropylaw.logs.sources.content import Content, is_blank, load
+from entropylaw.logs.sources.content import Content, is_blank
 from entropylaw.logs.sources.registry import find_reader, reader_of
 from entropylaw.paths import is_file
 
@@ -46,14 +46,9 @@ _RUN_IDS = frozenset(("run_id", "run_uuid"))
 
 
 def _event_files(folder: str) -> list[tuple[str, ...]]:
-    """List the event files of a folder in the order of their time stamps; every start of a run writes one.
-
-    One that does not open as such is read by itself, so that it gets an error: it may have been a run.
-    """
+    """List the event files of a folder in the order of their time stamps; every start of a run writes one."""
     matches = [(match, path) for path in _listed(folder) if (match := _EVENT_FILE.fullmatch(path.name))]
     paths = [path for _, path in sorted((int(match[1]), path) for match, path in matches)]
-    if len(paths) > 1:
-        paths = [path for path in paths if _opens_as("tfevents", path)]
     return [tuple(map(str, paths))] if len(paths) > 1 else []
 
 
@@ -132,9 +127,7 @@ def _wandb_groups(folder: str) -> list[tuple[str, ...]]:
     groups = [_wandb_files(folder)]
     for folders in starts.values():
         if len(folders) > 1:
-            logs = [_wandb_files(str(start)) for start in folders]
-            opened = [files for files in logs if files and _opens_as("wandb", Path(files[0]))]
-            groups.append(tuple(chain.from_iterable(opened)))
+            groups.append(tuple(chain.from_iterable(_wandb_files(str(start)) for start in folders)))
     return groups
 
 
@@ -145,6 +138,7 @@ def _read_wandb(folder: str, contents: Sequence[Content]) -> Table:
     """
     tables: list[Table] = []
     problems: list[InputError] = []
+    damaged = 0
     by_path = {Path(content.path): content for content in contents}
     for path, log in by_path.items():
         if path.suffix == ".wandb":
@@ -152,15 +146,16 @@ def _read_wandb(folder: str, contents: Sequence[Content]) -> Table:
                 tables.append(_wandb_table(log, by_path.get(path.parent / "files" / "output.log")))
             except InputError as error:
                 problems.append(error)
+                damaged += log.size
     if not tables:
         raise (*problems, InputError("file-empty", "a W&B folder without a log", "check the folder"))[0]
     if len(tables) == 1:
-        return tables[0]
+        return replace(tables[0], lost_bytes=damaged)
     whole = stacked(tables, [f"{counted(len(tables), 'folder')} of one run, which was resumed"])
     columns = {name: column for name, column in whole.columns.items() if name != "run"}
     if label := next(iter(tables[0].columns.get("run", ())), None):
         columns["run"] = [label] * _length(whole)
-    return replace(whole, columns=columns, settings=tables[-1].settings)
+    return replace(whole, columns=columns, settings=tables[-1].settings, lost_bytes=damaged)
 
 
 def _wandb_table(log: Content, console: Content | None) -> Table:
@@ -339,13 +334,6 @@ def stacked(tables: Sequence[Table], notes: Sequence[str] = ()) -> Table:
 def _length(table: Table) -> int:
     """Rows of a table's columns; ``rows`` also counts what could not be read."""
     return len(next(iter(table.columns.values())))
-
-
-def _opens_as(name: str, path: Path) -> bool:
-    """Whether a file has the format of its name."""
-    with suppress(InputError):
-        return reader_of(name).recognises(load(str(path)))
-    return False
 
 
 def _listed(folder: str, kind: Callable[[Path], bool] = Path.is_file) -> list[Path]:
