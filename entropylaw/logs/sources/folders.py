@@ -276,7 +276,9 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
         return _DATABASE
     if table is not None:
         # One metric with several rows per step is a table of something else.
-        may_be = error.slug != "several-rows-a-step" or sum(map(catalog.is_metric, table.columns)) > 1
+        fewest = 2 if error.slug == "several-rows-a-step" else 1
+        may_be = sum(map(catalog.is_metric, table.columns)) >= fewest or _evaluates(table)
+        may_be |= is_headless(table) or (_names_a_log(path) and _counts_rows(table))
     elif content is not None and content.is_text and error.slug != "file-empty":
         may_be = _may_be_text(path, content)
     else:
