@@ -419,7 +419,7 @@ def test_a_column_that_stands_twice_may_be_another_run(check, put):
 def test_a_page_that_is_missing_from_a_report_is_a_run(run, check, put, tmp_path):
     put("good.jsonl", jsonl(GOOD))
     put("few.jsonl", jsonl(BAD[:2]))
-    run("report", "good.jsonl", "few.jsonl", "-o", "pages", "--no-phases", "--figures", "none")
+    run("report", "good.jsonl", "few.jsonl", "-o", "pages", "--figures", "none")
     (tmp_path / "pages" / "runs" / "few.json").unlink()
     done = check("pages")
     assert (done.returncode, outcomes(done)["good"]) == (5, "passed")

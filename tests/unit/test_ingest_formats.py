@@ -84,11 +84,14 @@ def test_parquet_types(tmp_path):
     assert "list" not in run.columns
 
 
-def test_parquet_files_of_a_folder_are_runs(tmp_path):
+def test_parquet_parts_are_one_data_set_and_other_files_are_runs(tmp_path):
     first = pa.table({"step": [1, 2], "entropy": [0.5, 0.4], "reward": [0.1, 0.2]})
     second = pa.table({"step": [3], "entropy": [0.3], "reward": [0.4]})
+    parquet(tmp_path / "set/part-0.parquet", first)
+    parquet(tmp_path / "set/part-1.parquet", second)
     parquet(tmp_path / "runs/a.parquet", first)
     parquet(tmp_path / "runs/b.parquet", second)
+    assert_three_steps(only(tmp_path / "set"))
     assert [run.name for run in read_runs(tmp_path / "runs")] == ["a", "b"]
 
 

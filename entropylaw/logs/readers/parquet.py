@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import filterfalse
 
 import numpy as np
 import pyarrow as pa
@@ -26,25 +27,43 @@ _SMALL_FILE = 1 << 20
 
 
 def read(content: Content) -> Table:
-    """Read a Parquet file.
+    """Read one Parquet file; raises as :func:`read_parts`."""
+    return read_parts(content.path, [content])
+
+
+def are_alike(paths: Iterable[str]) -> bool:
+    """Whether files are Parquet with the same names of columns."""
+    try:
+        return len({tuple(pq.read_schema(path).names) for path in paths}) == 1
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+
+
+def read_parts(path: str, contents: Sequence[Content]) -> Table:
+    """Read one Parquet file, or the parts of one data set in their order.
 
     Raises ``file-corrupt`` where Arrow cannot read it, ``file-too-large``, ``no-records``; and
     ``token-level-table``, found out before the long text columns of such a table are read.
     """
-    path = content.path
-    threads = content.size > _SMALL_FILE
+    size = sum(content.size for content in contents)
+    threads = size > _SMALL_FILE
     try:
-        file = _opened(content, threads=threads)
-        leaves = _leaves(file)
-        used = leaves
+        files = [_open_part(content, threads=threads) for content in contents]
+        leaves = _leaves(files[0])
+        useful = contents[0].useful
+        used_columns: frozenset[str] | None = None
         # Of a table that is wide or large, only the columns that are used are read.
-        if content.useful is not None and (content.column_filter is not None or len(leaves) > 256):
-            used = list(filter(content.useful, leaves))
-        _require_bounded(path, content.size, file, used)
-        _check_no_tokens(path, file, threads=threads)
-        columns = None if len(used) == len(leaves) else used
-        table = from_arrow(file.read(columns=columns, use_threads=threads), path)
-        return replace(table, unread=tuple(name for name in leaves if name not in set(used)))
+        if useful is not None and (contents[0].column_filter is not None or len(leaves) > 256):
+            used_columns = frozenset(filter(useful, leaves))
+        _require_bounded(path, size, [file.metadata for file in files], used_columns)
+        _check_no_tokens(path, files, threads=threads)
+        tables = []
+        for file in files:
+            columns = None if used_columns is None else list(filter(used_columns.__contains__, _leaves(file)))
+            tables.append(file.read(columns=columns, use_threads=threads))
+        table = from_arrow(pa.concat_tables(tables, promote_options="permissive"), path)
+        unread = () if used_columns is None else filterfalse(used_columns.__contains__, leaves)
+        return replace(table, unread=tuple(unread))
     except MemoryError:  # Arrow's own is an ArrowException, too, but is not about the file
         raise
     except (pa.ArrowException, OSError, ValueError) as problem:  # the last for text that is not UTF-8
@@ -56,33 +75,33 @@ def read(content: Content) -> Table:
         ) from None
 
 
-def _check_no_tokens(path: str, file: pq.ParquetFile, *, threads: bool) -> None:
+def _check_no_tokens(path: str, files: Sequence[pq.ParquetFile], *, threads: bool) -> None:
     """Raise ``token-level-table`` by the step and the names alone, before long columns of text are read."""
-    names = file.schema_arrow.names
+    names = files[0].schema_arrow.names
     step = next((name for name in names if name.casefold() in ("step", "global_step")), None)
     if step is not None and sample_columns(names):
-        steps = file.read(columns=[step], use_threads=threads).column(0)
-        check_samples(path, names, _arrow_column(steps))
+        tables = [file.read(columns=[step], use_threads=threads) for file in files]
+        check_samples(path, names, _arrow_column(pa.concat_tables(tables).column(0)))
 
 
-def _opened(content: Content, *, threads: bool) -> pq.ParquetFile:
-    """Open a Parquet file, each different text of a column held once: a page repeats one at no cost."""
-    file = content.local_file()
-    source = io.BytesIO(content.data) if file is None or not is_utf8(file) else file
+def _open_part(part: Content, *, threads: bool) -> pq.ParquetFile:
+    """Open one Parquet file, each different text of a column held once: a page repeats one at no cost."""
+    file = part.local_file()
+    source = io.BytesIO(part.data) if file is None or not is_utf8(file) else file
     texts = [field.name for field in pq.read_schema(source) if _is_text(field.type)]
     if not isinstance(source, str):
         source.seek(0)
     return pq.ParquetFile(source, read_dictionary=texts, pre_buffer=threads)
 
 
-def _require_bounded(path: str, size: int, file: pq.ParquetFile, used: Sequence[str]) -> None:
+def _require_bounded(
+    path: str, size: int, files: Sequence[pq.FileMetaData], read_columns: frozenset[str] | None
+) -> None:
     """Refuse tables that unpack to many times their ``size``, before a cell of them is read."""
-    rows = file.metadata.num_rows
-    cells = rows * len(used)
-    pages = 0
-    if len(used) == len(_leaves(file)):
-        groups = map(file.metadata.row_group, range(file.num_row_groups))
-        pages = sum(group.total_byte_size for group in groups)
+    rows = sum(file.num_rows for file in files)
+    cells = rows * (files[0].num_columns if read_columns is None else len(read_columns))
+    groups = (file.row_group(index) for file in files for index in range(file.num_row_groups))
+    pages = sum(group.total_byte_size for group in groups) if read_columns is None else 0
     if max(cells * 8, pages) > max(40 * size, 1 << 28):
         raise InputError(
             "file-too-large",

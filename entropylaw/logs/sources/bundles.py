@@ -30,6 +30,7 @@ from entropylaw.logs.sources.registry import find_reader, reader_of
 from entropylaw.paths import is_file
 
 _EVENT_FILE = re.compile(r".*\.tfevents\.(\d+)(?:\..*)?")
+_PART = re.compile(r"part[-_.].*|history[-_.]?\d+|.*-\d+-of-\d+|\d+")
 _WANDB_RUN = re.compile(r"(?:offline-)?run-\d{8}_\d{6}-(\w+)")
 _WANDB_FILES = (
     "output.log",
@@ -277,6 +278,19 @@ def _meta_of(data: bytes) -> dict[str, object]:
     return {}
 
 
+def _parquet_parts(folder: str) -> list[tuple[str, ...]]:
+    """List the parts of one Parquet data set, which have numbered names and one schema, in order."""
+    paths = [path for path in _listed(folder) if path.suffix == ".parquet"]
+    parts = tuple(str(path) for path in paths if _PART.fullmatch(path.stem))
+    return [parts] if len(parts) > 1 and reader_of("parquet").implementation.are_alike(parts) else []
+
+
+def _read_parts(folder: str, contents: Sequence[Content]) -> Table:
+    """Read them as one table, with the errors of the reader of Parquet."""
+    table: Table = reader_of("parquet").implementation.read_parts(folder, contents)
+    return replace(table, notes=(f"{counted(len(contents), 'part')} of one Parquet data set", *table.notes))
+
+
 class Bundle(NamedTuple):
     """A kind of folder that is one log; ``name`` and ``about`` are as in :class:`Format`.
 
@@ -312,6 +326,12 @@ BUNDLES = (
         "event files of one folder, in the order of their making: a resumed run is one, a new start another",
         _event_files,
         _read_events,
+    ),
+    Bundle(
+        "parquet",
+        "parts with numbered names and one schema, as one table",
+        _parquet_parts,
+        _read_parts,
     ),
 )
 

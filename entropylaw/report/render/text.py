@@ -11,7 +11,6 @@ from entropylaw.kinds import ALL, TOPICS
 from entropylaw.report.blocks import (
     Answers,
     Block,
-    Facts,
     Heading,
     Note,
     Notes,
@@ -21,7 +20,7 @@ from entropylaw.report.blocks import (
     by_run,
     is_gate,
 )
-from entropylaw.report.numbers import fact_rows, row_text
+from entropylaw.report.numbers import row_text
 
 COUNTED = {
     "quantity": ("quantity", "quantities"),
@@ -151,12 +150,6 @@ def _block(block: Block, notes: Sequence[Note], width: int) -> Iterator[str]:
                     label = ""
                 before = note.label
                 yield from _hung(f"  {label:<{width}}  " if note.label else "  ", note.text)
-        case Facts():
-            rows = [(block.title, "value", "", ""), *fact_rows(block)]
-            name, value, interval, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
-            yield f"  {block.title:<{name}}  {'value':>{value}}  {block.interval}"
-            for row in rows[1:]:
-                yield from _hung(f"  {row[0]:<{name}}  {row[1]:>{value}}  {row[2]:<{interval}}  ", row[3])
         case Table():
             yield from _table(block)
 
