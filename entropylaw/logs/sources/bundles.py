@@ -43,7 +43,7 @@ _WANDB_FILES = (
 
 # Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
 _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
-_RUN_IDS = frozenset(("run_id", "run_uuid"))
+_RUN_ID = re.compile(rb"^run_(?:uu)?id:", re.MULTILINE)
 
 
 def _event_files(folder: str) -> list[tuple[str, ...]]:
@@ -190,9 +190,10 @@ def mlflow_files(folder: str) -> tuple[str, ...]:
         if not (metrics.is_dir() and meta.is_file()):
             return ()
         with meta.open("rb") as stream:
-            if not _meta_of(stream.read(1 << 16)):
-                return ()
+            head = stream.read(1 << 16)
     except (OSError, ValueError):
+        return ()
+    if b"experiment_id:" not in head or not _RUN_ID.search(head):
         return ()
     return (str(meta), *_regular_files(metrics), *_regular_files(Path(folder, "params")))
 
@@ -221,7 +222,7 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
             unread.append(key)
     name = meta.get("run_name")
     # A list or a mapping is no name: YAML's references could make a short one endless.
-    label = name[:LONGEST_NAME].strip() if isinstance(name, str) else ""
+    label = name[:LONGEST_NAME].strip() if isinstance(name, str) and name != "null" else ""
     rows = StepRows(run_label(label or Path(folder).absolute().name))
     # Merged by time, the values come in the order in which all were logged.
     for _, step, key, value in heapq.merge(*logged):
@@ -235,7 +236,10 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
         )
     size = sum(content.extent for content in contents)
     notes = ("the run is marked as deleted in MLflow",) * (meta.get("lifecycle_stage") == "deleted")
-    return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
+    broken = dropped[UNPARSEABLE] + dropped[NO_STEP]
+    return rows.table(
+        size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread), broken=broken
+    )
 
 
 def _logged(content: Content, key: str, dropped: Counter[str]) -> list[tuple[int, int, str, float]]:
@@ -270,10 +274,10 @@ def _regular_files(folder: Path) -> list[str]:
 
 
 def _meta_of(data: bytes) -> dict[str, object]:
-    """The entries of a run's ``meta.yaml``; none of any other file."""
+    """The entries of a ``meta.yaml``; none of one that is damaged."""
     with suppress(ValueError):
         meta = read_yaml(data)
-        if isinstance(meta, dict) and "experiment_id" in meta and not _RUN_IDS.isdisjoint(meta):
+        if isinstance(meta, dict):
             return meta
     return {}
 
@@ -347,6 +351,7 @@ def stacked(tables: Sequence[Table], notes: Sequence[str] = ()) -> Table:
         rows=sum(table.rows for table in tables),
         dropped=added(*(table.dropped for table in tables)),
         notes=(*notes, *chain.from_iterable(table.notes for table in tables)),
+        broken=sum(table.broken for table in tables),
         lost_bytes=sum(table.lost_bytes for table in tables),
     )
 
