@@ -253,7 +253,7 @@ def _unread_share(table: Table, split: splitting.Split, whole: Run) -> float:
     for _, rows in split.lost:
         of_runs[rows] = False
     others = (whole.step_column, *split.columns)
-    stepless = numbers_of_metrics(table, of_runs & ~np.isfinite(whole.step), others)
+    stepless = metric_numbers(table, of_runs & ~np.isfinite(whole.step), others)
     for column, values in whole.columns.items():
         # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
         name = re.sub(r"(?:#|\.)\d+\Z", "", column)
@@ -266,7 +266,7 @@ def _unread_share(table: Table, split: splitting.Split, whole: Run) -> float:
     return max(table.broken / max(table.rows, 1), stepless / max(stepless + read, 1))
 
 
-def numbers_of_metrics(table: Table, rows: BoolArray, without: Collection[str] = ()) -> int:
+def metric_numbers(table: Table, rows: BoolArray, without: Collection[str] = ()) -> int:
     """How many numbers of metrics some records (m,) have, by the names of their columns.
 
     Those in texts count, and those in parts of records that are not read. Columns ``without`` which are left

@@ -26,7 +26,7 @@ from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
 from entropylaw.logs.sources.assemble import (
     FEWEST_EVALUATIONS,
     GENERIC_STEMS,
-    numbers_of_metrics,
+    metric_numbers,
     stepless_samples,
 )
 from entropylaw.logs.sources.bundles import BUNDLES, Bundle
@@ -308,7 +308,7 @@ def _evaluates(table: Table) -> bool:
         return False
     # Records without any cell are in no column.
     rows = max(len(next(iter(table.columns.values()), ())), *(row + 1 for row in table.hidden), 0)
-    return numbers_of_metrics(table, np.ones(rows, dtype=bool)) >= FEWEST_EVALUATIONS
+    return metric_numbers(table, np.ones(rows, dtype=bool)) >= FEWEST_EVALUATIONS
 
 
 def _has_steps(table: Table) -> bool:
