@@ -14,7 +14,7 @@ from itertools import chain
 
 from entropylaw.escaping import counted
 from entropylaw.logs.readers.jsonl import numbers_of_metrics
-from entropylaw.logs.runs import NO_ROW, Table
+from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import JSON_DECODER
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
@@ -59,7 +59,7 @@ def read(content: Content) -> Table:
         read = counted(len(entries), "complete entry was", "complete entries were")
         notes = (f"the file is cut off or damaged near character {broken} of {len(text)}; its {read} read",)
     bad += len(history) - len(entries)
-    return replace(log_table(content, entries, bad, notes), hidden={NO_ROW: bad})
+    return replace(log_table(content, entries, bad, notes), broken=bad)
 
 
 def _plain_entry(entry: object) -> dict[str, object] | None:
