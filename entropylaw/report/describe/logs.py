@@ -11,6 +11,7 @@ from entropylaw.paths import hostless
 from entropylaw.report import blocks as b
 from entropylaw.report.numbers import format_number
 from entropylaw.report.words import meaning
+from entropylaw.results.axis import axis_of, on_axis
 from entropylaw.results.columns import Candidate, ColumnReport, Decoy
 
 _MOST = 8
@@ -39,7 +40,8 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[b.Block]:
         hint = result.problem.hint
     elif result.no_entropy is not None:
         hint = result.no_entropy.hint
-    steps = f"{counted(result.steps, 'step')}, {result.first_step:g} to {result.last_step:g}"
+    axis = [on_axis(text, axis_of(result.step_column)) for text in ("step", "steps")]
+    steps = f"{counted(result.steps, *axis)}, {result.first_step:g} to {result.last_step:g}"
     notes = [
         b.Note("trainer", f"{result.trainer}: {result.trainer_why}"),
         b.Note("step", f"'{result.step_column}' ({steps}): {result.step_why}"),
