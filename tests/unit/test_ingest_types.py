@@ -7,6 +7,7 @@ import pytest
 
 from entropylaw import read_runs, select
 from tests.hostile import refused
+from tests.typed import typed
 
 SFT = {
     "loss": 1.5,
@@ -158,3 +159,14 @@ def test_responses_that_get_longer_are_no_gaps(path):
     (run,) = read_runs(path("a.log", console(rows)))
     assert (run.step_column, run.step.tolist()) == ("entry", [*STEPS])
     assert "the log does not number its entries: they are counted" in run.notes
+
+
+def test_columns_of_a_supervised_log_are_an_account_with_the_reason(path):
+    log = path("a.jsonl", written([{"step": step, **SFT} for step in STEPS]))
+    done = typed("columns", log.name, "--format", "json", cwd=log.parent)
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["problem"]["slug"] == "supervised-training"
+    assert run["steps"] == len(STEPS)
+    assert "mean_token_accuracy" in run["others"]
+    assert not any(candidate["used"] for candidate in run["reward"])
