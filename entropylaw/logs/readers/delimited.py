@@ -16,7 +16,7 @@ import numpy as np
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
 from entropylaw.logs.runs import Table, unique_names
-from entropylaw.logs.runs.number_parsing import is_missing, parse_column, parse_step
+from entropylaw.logs.runs.number_parsing import is_missing, parse_step
 from entropylaw.logs.runs.splitting import RUN_NAMES
 from entropylaw.logs.runs.step_column import folded
 from entropylaw.logs.sources.content import Content
@@ -114,7 +114,6 @@ def read(content: Content) -> Table:
         notes=(*content.text_notes, *notes, *shape.notes, *reduced),
         unread=tuple(shape.rows.unread),
         unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
-        hidden=dict.fromkeys(shape.hidden, 1),
         first_line=2 if whole else None,
         half_written=split.line_num + shape.taken if half_written else None,
     )
@@ -149,8 +148,6 @@ class _Rectangle:
         self.taken = 0
         self.dropped = Counter[str]()
         self.unreadable: list[int] = []
-        #: Those of the unreadable rows that have two numbers or more.
-        self.hidden: list[int] = []
         self.notes: tuple[str, ...] = ()
         self._delimiter = delimiter
         self._known = frozenset[str]()
@@ -212,8 +209,6 @@ class _Rectangle:
     def _refuse(self, row: Sequence[str], reason: str) -> None:
         self.dropped[reason] += 1
         self.unreadable.append(self.rows.rows)
-        if np.isfinite(parse_column(row).values).sum() > 1:
-            self.hidden.append(self.rows.rows)
         self._put([row[column] if column in self._labels else "" for column in range(self._width)])
 
     def _put(self, row: list[str]) -> None:

@@ -72,14 +72,17 @@ def read(content: Content) -> Table:
     if rows == len(bad):
         raise _no_records(content)
     half_written = None
+    lost_bytes = values.lost_bytes
     if isinstance(values.last, _Broken) and not content.ended:
         half_written = values.last.number
+        lost_bytes -= values.last.size
     return values.records.table(
         content,
         {UNPARSEABLE: len(bad) - (half_written is not None)},
         rows=rows,
         unreadable=np.isin(np.arange(rows), bad) if bad else None,
         hidden=values.hidden,
+        lost_bytes=lost_bytes,
         half_written=half_written,
     )
 
@@ -135,8 +138,7 @@ class _Broken(dict[str, object]):
             for key, value in pairs
             if folded(key) in RUN_NAMES
         )
-        #: How many numbers of entropies and rewards it has.
-        self.measured = len(measured_numbers(line[:_HEAD]))
+        self.size = len(line)
 
 
 class _Values:
@@ -149,6 +151,8 @@ class _Values:
         self.bad: list[int] = []
         #: Row of a record → the numbers of metrics in its parts that are not read.
         self.hidden: dict[int, int] = {}
+        #: Characters of the lines that are no JSON and name no run.
+        self.lost_bytes = 0
         self._first: object = None
         self.last: object = None
         for value in values:
@@ -176,10 +180,12 @@ class _Values:
     def _add(self, value: object, *, alone: bool = True) -> None:
         """Add a value; one that is ``alone`` may be an object of columns."""
         if isinstance(value, _Broken):
-            self._refuse(value, value.measured)
+            if not value:
+                self.lost_bytes += value.size
+            self._refuse(value)
             return
         if not isinstance(value, dict):
-            self._refuse({}, numbers_of_metrics([value]))
+            self._refuse({})
             return
         if alone and (columns := _columns(value)):
             for row in zip(*columns.values(), strict=True):
@@ -190,11 +196,9 @@ class _Values:
             value.update(value.pop("data"))
         self._put(value)
 
-    def _refuse(self, labels: dict[str, object], numbers: int) -> None:
+    def _refuse(self, labels: dict[str, object]) -> None:
         """Count what is no record; its row has the labels of its run alone."""
         self.bad.append(self.records.rows)
-        if numbers:
-            self.hidden[self.records.rows] = numbers
         self.records.add(labels)
 
     def _put(self, value: dict[str, Any]) -> None:
