@@ -67,12 +67,12 @@ def read(content: Content) -> Table:
     def lines() -> Iterator[str]:
         """Yield the lines with their ends, except those of blocks that hold nothing but numbers."""
         quoted = delimiter != "," or content.size <= _SMALL
-        for number, block in enumerate(_header_first(filter(None, content.blocks()))):
+        for block in filter(None, content.blocks()):
             # A block is longer only for a single line's sake.
             if len(block) > _LONGEST_ROW:
                 raise _no_table(content, f"has a line of {counted(len(block), 'character')}")
-            # Below the header and without quotes a line is a row, and all before this block were taken.
-            quoted |= number > 0 and '"' in block
+            # Without quotes a line is a row, and all before this block were taken.
+            quoted |= '"' in block
             if quoted or shape is None or not shape.take(block):
                 yield from io.StringIO(block, newline="")
 
@@ -115,14 +115,6 @@ def read(content: Content) -> Table:
         first_line=2 if whole else None,
         half_written=split.line_num + shape.taken if half_written else None,
     )
-
-
-def _header_first(blocks: Iterable[str]) -> Iterator[str]:
-    """The blocks, of the first one its first line apart."""
-    blocks = iter(blocks)
-    line, end, rest = next(blocks, "").partition("\n")
-    yield from filter(None, (line + end, rest))
-    yield from blocks
 
 
 def _below_comments(rows: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -191,7 +183,7 @@ class _Rectangle:
         from entropylaw.logs.readers.plain_lines import columns_of
 
         self.put_short(complete=True)
-        columns = columns_of(lines, self._names, self.rows.kept(self._names), self._texts)
+        columns = columns_of(lines, self._names, self.rows.kept(self._names))
         if columns is None:
             return False
         rows = len(next(iter(columns.values())))
@@ -223,8 +215,8 @@ class _Rectangle:
         self._names = tuple(header)
         self._known |= frozenset(header)
         self._width = len(header)
-        #: Columns that hold text, as far as is known: those that name a run.
-        self._texts = {name for name in header if folded(name) in RUN_NAMES}
+        # Where the cells are that name a run.
+        self._labels = frozenset(column for column, name in enumerate(header) if folded(name) in RUN_NAMES)
 
     def _restarts(self, row: list[str]) -> bool:
         """Read the rows below by this one if it is a header: two known names at least, and no number."""

@@ -132,14 +132,11 @@ class _Broken(NamedTuple):
 
 
 class _Values:
-    """Takes JSON values one by one. The first waits for a second: alone, it may hold all records.
-
-    Raises ``no-records`` where a million of them are empty.
-    """
+    """Takes JSON values one by one. The first waits for a second: alone, it may hold all records."""
 
     def __init__(self, content: Content, values: Iterable[object]) -> None:
         self.records = Records(content.column_filter)
-        self.good = self._empty = 0
+        self.good = 0
         #: How many values are no record.
         self.bad = 0
         #: Row of a record → the numbers of metrics in its parts that are not read.
@@ -158,9 +155,6 @@ class _Values:
             if good and self.good == 2:
                 self._add(self._first)
             self._add(value)
-            # A million records without a value are no log; each would cost many times its two bytes.
-            if self._empty > 1 << 20:
-                raise _no_records(content)
 
     def finish(self) -> None:
         """Add the first value where it is the only one."""
@@ -180,7 +174,6 @@ class _Values:
         if not isinstance(value, dict):
             self.bad += 1
             return
-        self._empty += not value
         if alone and (columns := _columns(value)):
             for row in zip(*columns.values(), strict=True):
                 self._put(dict(zip(columns, row, strict=True)))

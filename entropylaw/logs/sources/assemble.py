@@ -112,6 +112,7 @@ def assemble(
     step: str | None = None,
     run: str | None = None,
     words: Collection[str] = (),
+    supervised: bool = False,
 ) -> tuple[tuple[Run, ...], tuple[tuple[str, InputError], ...]]:
     """Turn a table into runs and errors: of each run that is lost its name, empty if unknown, and the error.
 
@@ -120,12 +121,14 @@ def assemble(
 
     ``name`` is for runs without a label of their own; ``step`` and ``run`` are columns that the user names,
     and so are ``words``, of which those with text are kept at every step.
-    The rows are counted where ``step`` is ``"row"`` and no column has that name.
+    The rows are counted where ``step`` is ``"row"`` and no column has that name. Records of supervised
+    training are set aside, unless ``supervised`` ones are requested, too.
 
     Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
     ``several-rows-a-step``.
     """
-    table = kinds.without_supervised(table, source.path, words)
+    if not supervised:
+        table = kinds.without_supervised(table, source.path, words)
     table, steps = _with_steps(table, source.path, step)
     check_samples(source.path, table.columns, steps.values)
     split = splitting.split_runs(table, steps.values, source.path, run)
