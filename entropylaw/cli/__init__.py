@@ -42,8 +42,8 @@ def root(
         None,
         "--config",
         metavar="FILE",
-        help="TOML file of settings, with names of flags as keys. [default: entropylaw.toml of the current "
-        "folder]",
+        help="TOML file of settings, with names of flags as keys. [default: entropylaw.toml, or "
+        "tool.entropylaw in pyproject.toml, of the current folder]",
     ),
     no_config: bool = typer.Option(False, "--no-config", help="Read no settings from any file."),
 ) -> None:

@@ -61,7 +61,8 @@ def report(run, tmp_path):
 
 def cases(run, source, form="json"):
     flags = [part for gate in GATES for part in ("--fail-if", gate)]
-    return run("check", source, *flags, "--format", form).stdout
+    written = ("--junit", "-") if form == "junit" else ("--format", form)
+    return run("check", source, *flags, *written).stdout
 
 
 def test_a_report_has_the_outcomes_of_its_fits(run, report):

@@ -308,7 +308,7 @@ def test_another_log_on_standard_input_takes_another_name(run, tmp_path):
     ],
 )
 def test_the_gate_decides_the_exit_code_whatever_happens_to_its_output(fit, tmp_path, end, gate, code):
-    done = in_shell(f"check fit.json --fail-if '{gate}' -o a.xml -o b.json -o - {end}", tmp_path)
+    done = in_shell(f"check fit.json --fail-if '{gate}' --junit a.xml -o b.json -o - {end}", tmp_path)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     assert (tmp_path / "a.xml").stat().st_size > 0
@@ -318,7 +318,7 @@ def test_the_gate_decides_the_exit_code_whatever_happens_to_its_output(fit, tmp_
 @pytest.mark.parametrize(("gate", "code"), [("ceiling>0", 5), ("ceiling<0", 3)])
 def test_a_file_that_cannot_be_written_is_three_unless_the_gate_failed(fit, tmp_path, gate, code):
     (tmp_path / "folder.json").mkdir()
-    done = fit("check", "fit.json", "--fail-if", gate, "-o", "folder.json", "-o", "after.xml", "-o", "-")
+    done = fit("check", "fit.json", "--fail-if", gate, "-o", "folder.json", "--junit", "after.xml", "-o", "-")
     assert_error(done, "cannot-write", code)
     assert done.stdout
     assert (tmp_path / "after.xml").stat().st_size > 0
