@@ -10,7 +10,7 @@ from entropylaw.cli.plot_command import DRAWN, WIDTHS, PlotCommand
 from entropylaw.cli.running import result_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.document import Entry, RunReport
-from entropylaw.documents.loading import load_document
+from entropylaw.documents.loading import load
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import listing, nearest, safe_name, shown
 from entropylaw.files import write_atomically
@@ -49,10 +49,10 @@ def _content_and_name(options: PlotCommand) -> tuple[Any, str]:
     """What the figure is drawn from, and the name of its run or comparison."""
     needs = DRAWN[options.figure].needs
     if needs == "arms":
-        comparison = load_document("comparison", options.source).comparison
+        comparison = load(options.source, "comparison").comparison
         return comparison, " ".join(arm.arm for arm in comparison.arms)
     if needs in ("samples", "samples_pair"):
-        document = load_document("samples", options.source)
+        document = load(options.source, "samples")
         name = document.tables[0].name
         if needs == "samples":
             return document, name

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from entropylaw import fit_logs, load_fit
+from entropylaw import fit_logs, load
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.kinds import KINDS
 from tests.conftest import LAB
@@ -67,7 +67,7 @@ def test_without_a_condition_no_run_is_broken_and_none_is_worse_than_the_baselin
     gates = ["state==broken", f"regression({FIT})>0%"]
     assert json.loads(passed.stdout)["gates"] == gates
     # This run ends at about half of the other's reward.
-    worse, better = sorted((FIT, OTHER), key=lambda name: load_fit(fits / name).fitted[0].state.now.value)
+    worse, better = sorted((FIT, OTHER), key=lambda name: load(fits / name, "fit").fitted[0].state.now.value)
     fallen = check(worse, "", "--baseline", better, *JSON)
     assert fallen.returncode == 5
     assert list(outcomes(fallen).values()) == ["passed", "tripped"]

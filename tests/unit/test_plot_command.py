@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from entropylaw import PhasesDocument
 from entropylaw.documents.codec import dumps
+from entropylaw.documents.document import PhasesDocument
 from entropylaw.options import PhaseOptions
 from entropylaw.report.figures.law import law_figure
 from entropylaw.report.figures.plotting import figure_bytes

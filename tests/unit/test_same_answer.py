@@ -8,10 +8,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from entropylaw import Fit, Verdict, Why
+from entropylaw import Fit
 from entropylaw.documents.codec import dumps
 from entropylaw.report import words
 from entropylaw.report.numbers import format_interval, format_number
+from entropylaw.results import Verdict, Why
 from entropylaw.results.result import replace
 from entropylaw.results.state import WORDS
 from tests.pages import Page
