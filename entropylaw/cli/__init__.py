@@ -8,7 +8,7 @@ import traceback
 
 import typer
 
-from entropylaw.cli.command import Commands, read_defaults
+from entropylaw.cli.command import Commands, SettingsFile
 from entropylaw.cli.streams import print_result, show_error
 from entropylaw.errors import EntropyLawError
 from entropylaw.paths import forget_inputs
@@ -55,7 +55,7 @@ def root(
     fitted, 5 a gate tripped or was unknown, 130 interrupted.
     """
     forget_inputs()
-    read_defaults(context, config_file, no_config=no_config)
+    context.obj = SettingsFile(config_file, no_config)
 
 
 def main() -> None:

@@ -122,26 +122,6 @@ def _table(values: Mapping[str, object], name: str, shown: str) -> dict[str, obj
     return table
 
 
-def defaults_of(table: Mapping[str, object], options: Settings) -> dict[str, object]:
-    """Name of a field → its default as it would be typed, of all that a file sets for some options.
-
-    An empty list sets nothing.
-    """
-    defaults: dict[str, object] = {}
-    for name, option in options.items():
-        value = table.get(option.key, [])
-        if value == []:
-            continue
-        # typer reads defaults as it reads what is typed: texts, and switches.
-        if option.many:
-            # A value alone needs no brackets.
-            values = value if isinstance(value, list) else [value]
-            defaults[name] = list(map(str, values))
-        else:
-            defaults[name] = value if isinstance(value, bool) else str(value)
-    return defaults
-
-
 def nearest_key(key: str, settings: Settings) -> str | None:
     """The key that a wrong one resembles: by its last part, by its flag, or by its letters."""
     names: dict[str, str] = {}
