@@ -17,10 +17,16 @@ from typing import Any
 
 import pytest
 
-from entropylaw import EntropyLawError, Estimate, FitDocument
+from entropylaw import EntropyLawError, Estimate
 from entropylaw.cli import output
 from entropylaw.documents.codec import decode
-from entropylaw.documents.document import CheckDocument, Entry, PredictionDocument, ReportDocument
+from entropylaw.documents.document import (
+    CheckDocument,
+    Entry,
+    FitDocument,
+    PredictionDocument,
+    ReportDocument,
+)
 from entropylaw.logs.load import read_all
 from entropylaw.options import ConfigFile, PhaseOptions
 from entropylaw.report import pages

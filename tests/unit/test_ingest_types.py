@@ -5,7 +5,8 @@ import math
 
 import pytest
 
-from entropylaw import read_runs, select
+from entropylaw import read_runs
+from entropylaw.roles.select import select
 from tests.hostile import refused
 from tests.typed import typed
 
