@@ -191,28 +191,33 @@ def said_at(step: float) -> str:
 
 
 def quantities_table() -> str:
-    """Every quantity of gates, and the documents that have it."""
-    judged = "fit, report, prediction"
-    found_in = {"fit": "fit, report", "phases": "phases, report", "samples": "samples"}
-    lines = ["| quantity | what | unit | range | compared by | unknown if | found in |"]
-    lines.append("| --- | --- | --- | --- | --- | --- | --- |")
+    """Every quantity of gates, by what it is about and the documents that have it."""
+    groups: dict[str, list[Quantity]] = {
+        "Of a run (`fit`, `report` and logs; with a star also `predict`)": [],
+        "Of its law (the same; unknown where there is none, with a dagger also where it fails)": [],
+        "Of phases (`phases`, `report` and logs)": [],
+        "Of samples (`samples` and logs)": [],
+    }
+    of_run, of_law, of_phases, of_samples = groups.values()
     for one in QUANTITIES.values():
-        words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
-        compared = {"estimate": "interval", "word": words}.get(one.kind, one.kind)
-        unknown = "there is no law" if one.of_law else ""
-        if one.by_law:
-            unknown = "there is no law, or it fails"
-        where = judged if "prediction" in one.reads else found_in[one.reads[0]]
-        if one.name in ("fails", "undecided"):
-            where = judged
-        where = "all" if one.name == "refused" else f"{where}, logs"
-        cells = (f"`{one.name}`", one.meaning, one.unit.name, range_of(one), compared, unknown, where)
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "In a comparison `difference(ARM, BASELINE).NAME` has these names:", ""]
-    lines += ["| name | that of ARM minus that of BASELINE | unit |", "| --- | --- | --- |"]
-    for name, one in differences().items():
-        lines.append(f"| `{name}` | {one.meaning.split(':')[0]} | {one.unit.name} |")
-    return "\n".join(lines)
+        others = {"phases": of_phases, "samples": of_samples}
+        of_fit = of_law if one.of_law or one.by_law else of_run
+        others.get(one.reads[0], of_fit).append(one)
+    lines = []
+    for title, quantities in groups.items():
+        lines += [f"**{title}**", "", "| quantity | what | unit, range | compared by |"]
+        lines += ["| --- | --- | --- | --- |", *map(quantity_row, quantities), ""]
+    names = ", ".join(f"`{name}`" for name in differences())
+    return "\n".join([*lines, f"In a comparison `difference(ARM, BASELINE).NAME` is of {names}."])
+
+
+def quantity_row(one: Quantity) -> str:
+    """A quantity of gates with its unit and range, and what it is compared by."""
+    words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
+    compared = {"estimate": "interval", "word": words}.get(one.kind, one.kind)
+    marks = ("*" if "prediction" in one.reads else "") + ("†" if one.by_law else "")
+    unit = ", ".join(filter(None, (one.unit.name, range_of(one))))
+    return f"| `{one.name}`{marks.replace('*', chr(92) + '*')} | {one.meaning} | {unit} | {compared} |"
 
 
 def kinds_table() -> str:
