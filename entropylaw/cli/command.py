@@ -78,11 +78,20 @@ def _function_with_flags(name: str, command: type[Options]) -> Callable[..., Non
         # typer has a copy of click of its own, whose kinds of sources are compared by their names.
         sources = {field: getattr(context.get_parameter_source(field), "name", "") for field in values}
         typed = tuple(field for field, source in sources.items() if source == "COMMANDLINE")
-        from_file = tuple(field for field, source in sources.items() if source == "DEFAULT_MAP")
-        chosen = {field: values[field] for field in (*typed, *from_file)}
+        options_by_field = options_of(command)
+        set_by_file = {
+            field: options_by_field[field].parsed(value)
+            for field, value in (context.default_map or {}).items()
+            if field not in typed
+        }
         # Options are frozen, and hold several values as a tuple; typer makes a list of them.
-        several = {field: tuple(value) for field, value in chosen.items() if isinstance(value, list)}
-        options = command(**chosen | several, given=typed, from_file=from_file, config=settings.config)
+        chosen = {
+            field: tuple(values[field]) if isinstance(values[field], list) else values[field]
+            for field in typed
+        }
+        options = command(
+            **set_by_file | chosen, given=typed, from_file=tuple(set_by_file), config=settings.config
+        )
         if settings.config is not None:
             say(f"settings from {one_line(settings.config.path)}", quiet=getattr(options, "quiet", False))
         # Only a command that is run is imported: help and completion do without.
@@ -91,7 +100,8 @@ def _function_with_flags(name: str, command: type[Options]) -> Callable[..., Non
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
     for field, option in options_of(command).items():
-        parameters.append(_parameter_of(field, option))
+        if field not in command.by_file:
+            parameters.append(_parameter_of(field, option))
     # typer reads the flags from the signature; the code takes any.
     function: Any = call
     function.options = command
@@ -194,11 +204,25 @@ class Command(_ReadByOptions, TyperCommand):
 
     @property
     def options_by_field(self) -> dict[str, Option]:  # type: ignore[override]
-        """Its options by the names of their fields."""
-        return options_of(self.callback.options)  # type: ignore[union-attr]
+        """Its options by the names of their fields, but for those that only a settings file sets."""
+        command = self.callback.options  # type: ignore[union-attr]
+        return {name: option for name, option in options_of(command).items() if name not in command.by_file}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Its arguments beside the options, of which a flag that needs no value may stand alone."""
+        """Its arguments beside the options, of which a flag that needs no value may stand alone.
+
+        Raises UsageError ``option-of-fit`` for a flag that `entropylaw fit` has, and not this command.
+        """
+        command = self.callback.options  # type: ignore[union-attr]
+        words = [word.partition("=")[0] for word in args]
+        for name in command.by_file:
+            option = options_of(command)[name]
+            if option.label in words:
+                raise UsageError(
+                    "option-of-fit",
+                    f"{option.label} is an option of `entropylaw fit`, and not of `{ctx.command_path}`",
+                    f"set {option.key} in entropylaw.toml, or use `entropylaw fit`",
+                )
         for option in self.options_by_field.values():
             if option.alone:
                 args = option.completed(args)

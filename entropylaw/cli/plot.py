@@ -86,8 +86,7 @@ def _entry_of_run(options: PlotCommand) -> Entry[FitResult] | Entry[PhaseFit]:
     kind_of_step: Any = {"fit": Fit, "phases": Phases}[command]
     # --run names the run here, and no column.
     fresh: Any = part(options, family, run=None)
-    fixed = options.flags_given(FitOptions, PhaseOptions)
-    inputs = gather([options.source], options, fresh, kinds=(*RUNS, "phases"), fixed=fixed)
+    inputs = gather([options.source], options, fresh, kinds=(*RUNS, "phases"))
     readable = [entry for entry in inputs.entries if entry.error is None]
     if not readable:
         raise inputs.errors[0]
@@ -103,10 +102,9 @@ def _entry_of_run(options: PlotCommand) -> Entry[FitResult] | Entry[PhaseFit]:
     # A stored report of a run holds its fit and its phases.
     fits = [result.fit if isinstance(result, RunReport) else result for result in results]
     if len(fits) > 1:
-        # A document is fixed: another reward is drawn from its log.
-        flag = "of its log --reward" if run.entries else "--reward"
         rest = listing([entry.reward for entry in fits[1:]], MOST_NAMED)
-        say(f"{fits[0].reward} is drawn; {flag} names another: {rest}", quiet=options.quiet)
+        another = "`entropylaw fit --reward` names another"
+        say(f"{fits[0].reward} is drawn; {another}: {rest}", quiet=options.quiet)
     if command == "phases" and isinstance(results[0], RunReport):
         report = results[0]
         if report.phases is None:

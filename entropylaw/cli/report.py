@@ -64,10 +64,8 @@ def report(options: ReportCommand) -> None:
         folder=None if single else target,
         settings=part(options, FitOptions),
         kinds=() if single else options.figures,
-        phases=options.phases,
         config=options.config,
         cache=user_cache(),
-        join=output.joining(options),
     )
     with output.runs_shown("runs") as progress:
         outcome = report_logs(

@@ -180,11 +180,9 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
     folder = making.folder
     # A report into the folder of its logs is made of them, and not of the report that is there.
     is_into_logs = folder is not None and any(Path(name).resolve() == folder.resolve() for name in sources)
-    inputs = gather(
-        sources, making.settings, kinds=RUNS[:2] if is_into_logs else RUNS, fixed=fixed, join=making.join
-    )
+    inputs = gather(sources, making.settings, kinds=RUNS[:2] if is_into_logs else RUNS, fixed=fixed)
     if is_into_logs and not inputs.runs:
-        inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed, join=making.join)
+        inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed)
     tasks = [Task(input=entry, making=making) for entry in inputs.entries]
     tasks.sort(key=lambda task: (natural(task.name), task.name))
     kinds = making.kinds

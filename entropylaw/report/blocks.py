@@ -17,7 +17,7 @@ from entropylaw.paths import NOT_READ
 from entropylaw.results import Estimate
 
 Cell = Estimate | float | int | str | bool | tuple[float, ...] | None
-"""A value in a table or of a fact; several floats are a series."""
+"""A value in a table; several floats are a series."""
 
 Row = dict[str, Cell]
 """Key of a column → cell."""
@@ -87,23 +87,6 @@ class Verdict(Struct, frozen=True):
     text: str
     ok: bool | None = None
     name: str = ""
-
-
-class Fact(Struct, frozen=True):
-    """A number with its name and its description."""
-
-    name: str
-    value: Cell
-    note: str = ""
-    unit: str = ""
-
-
-class Facts(Struct, frozen=True):
-    """Numbers with their intervals, under a title; ``interval`` names the level and the method."""
-
-    title: str
-    facts: Sequence[Fact]
-    interval: str
 
 
 class Table(Struct, frozen=True):
@@ -202,7 +185,7 @@ class OnRequest(Struct, frozen=True):
     sentence: Callable[[], str]
 
 
-Block = Heading | Verdict | Facts | Table | Notes | Figure | OnRequest
+Block = Heading | Verdict | Table | Notes | Figure | OnRequest
 
 
 def columns(*keys: str, estimate: bool = False) -> tuple[Column, ...]:

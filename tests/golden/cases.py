@@ -168,7 +168,7 @@ CASES = {
     ),
     "report-several": Case(
         (inputs.good, inputs.refused),
-        ("report good.csv short.csv -o pages --no-phases --figures none --jobs 1",),
+        ("report good.csv short.csv -o pages --figures none --jobs 1",),
     ),
     "report-one": Case((inputs.curves,), ("report curves.csv -o pages --figures svg --jobs 1",)),
     "report-stored": Case(

@@ -48,15 +48,15 @@ def test_fit_fits_a_terminal_and_predict_reads_its_document_exactly(run, lab, tm
 
 
 def test_a_prediction_without_a_target_is_of_now_and_of_half_as_many_steps_again(run, tmp_path):
-    """Each run has its own; columns can be named, as for a fit."""
+    """Each run has its own; a settings file may name columns."""
     for name, n in (("a", 40), ("b", 31)):
         write_csv(tmp_path / f"{name}.csv", n=n, header="step,ent,acc")
     columns = ("--entropy", "ent", "--reward", "acc")
     assert run("fit", "a.csv", "b.csv", *columns, "-q", "-o", "two.json").returncode == 0
     fits = load_fit(tmp_path / "two.json").fitted
+    (tmp_path / "entropylaw.toml").write_text("[columns]\nentropy = 'ent'\nreward = 'acc'\n")
     for source, found in (("two.json", fits), ("a.csv", fits[:1])):
-        named = columns if source.endswith("csv") else ()
-        done = run("predict", source, *named, "--format", "json")
+        done = run("predict", source, "--format", "json")
         assert done.returncode == 0, done.stderr
         runs = json.loads(done.stdout)["runs"]
         assert len(runs) == len(found)

@@ -71,9 +71,9 @@ def test_a_full_disk_leaves_the_old_report(run, lab, tmp_path):
     def files():
         return {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
 
-    assert run("report", RUN, "-o", "out", "--no-phases", "--figures", "none").returncode == 0
+    assert run("report", RUN, "-o", "out", "--figures", "none").returncode == 0
     before = files()
-    command = ("report", RUN, "-o", "out", "--no-phases", "--figures", "none", "--level", "0.5")
+    command = ("report", RUN, "-o", "out", "--figures", "none", "--gain", "0.5")
     done = started(
         *(sys.executable, "-m", "entropylaw", *command),
         cwd=tmp_path,

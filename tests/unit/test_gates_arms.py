@@ -116,7 +116,7 @@ def test_a_pair_or_a_quantity_that_was_not_compared_fails():
     data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
     found = case(data, "difference(rloo, clip).ceiling<0")
     assert (found.outcome, found.failed) == ("unknown", True)
-    assert "--all-pairs" in found.sentence
+    assert "--baseline` names another baseline, or all" in found.sentence
     differences = data["comparison"]["pairs"][0]["differences"]
     differences[:] = [row for row in differences if row["quantity"] != "reward_at_entropy"]
     found = case(data, GATE)

@@ -114,10 +114,12 @@ def test_curves_that_all_pass_the_largest_reward_end_there(log):
 
 def test_the_largest_reward_is_taken_off(log):
     asked = ("predict", str(log), "--target-entropy", "0", "--format", "json")
-    bounded, free = (
-        json.loads(typed(*asked, *more, cwd=log.parent).stdout)["runs"][0]["result"]["predictions"][0]
-        for more in ((), ("--max-reward", "none"))
-    )
+    predictions = []
+    for settings in ("", "max-reward = 'none'\n"):
+        (log.parent / "entropylaw.toml").write_text(settings)
+        done = typed(*asked, cwd=log.parent)
+        predictions += json.loads(done.stdout)["runs"][0]["result"]["predictions"]
+    bounded, free = predictions
     assert bounded["mean"]["high"] == 1.0
     assert free["mean"]["value"] == pytest.approx(1.557, abs=0.03)
 

@@ -58,7 +58,7 @@ def test_the_reward_of_several_is_named_of_the_log(run, tmp_path):
     rewards = [replace(synthetic(), reward=label) for label in ("gsm8k", "math")]
     (tmp_path / "two.json").write_text(dumps(document(*rewards).to_json()))
     done = run("plot", "law", "two.json", "-o", "law.svg")
-    assert done.stderr == "gsm8k is drawn; of its log --reward names another: 'math'\nwrote law.svg\n"
+    assert done.stderr == "gsm8k is drawn; `entropylaw fit --reward` names another: 'math'\nwrote law.svg\n"
 
 
 def test_a_stored_fit_gives_the_figure_of_the_fresh_one(run, stored, tmp_path):

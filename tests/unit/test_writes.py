@@ -128,10 +128,10 @@ def test_a_report_in_the_folder_of_its_logs(call, tmp_path):
 
 
 def test_a_report_below_the_folder_of_its_logs_is_written_again_from_the_logs(call, tmp_path):
-    for level in ("0.9", "0.8"):
-        done = call("report", ".", "-o", "reports", "--figures", "none", "--level", level)
+    for gain in ("0.02", "0.03"):
+        done = call("report", ".", "-o", "reports", "--figures", "none", "--gain", gain)
         assert done.returncode == 0, done.stderr
-    assert f'"level": {level}' in (tmp_path / "reports" / "runs" / "log.json").read_text("utf-8")
+    assert f'"gain": {gain}' in (tmp_path / "reports" / "runs" / "log.json").read_text("utf-8")
 
 
 def test_an_output_of_an_earlier_call_is_replaced_also_in_the_folder_that_is_read(call, tmp_path):

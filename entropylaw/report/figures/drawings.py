@@ -14,7 +14,6 @@ from entropylaw.report.figures.plotting import Kind, figure_bytes, style
 
 DRAWINGS: Mapping[str, Callable[[Any], figure.Figure]] = {
     "law": law.law_figure,
-    "curves": rewards.curves_figure,
     "rewards": rewards.rewards_figure,
     "forecast": forecast.forecast_figure,
     "phases": phases.phase_figure,
@@ -22,7 +21,6 @@ DRAWINGS: Mapping[str, Callable[[Any], figure.Figure]] = {
     "arms_by_step": arms.by_step_figure,
     "arms": arms.arms_figure,
     "pass_pair": samples.pair_figure,
-    "flow": samples.flow_figure,
     "pass_at_k": samples.pass_figure,
     "distinct_right": samples.distinct_figure,
 }
