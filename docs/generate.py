@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -92,6 +93,11 @@ def generated() -> dict[Path, str]:
         documents: with_block(documents.read_text(encoding="utf-8"), "kinds", kinds_table()),
     }
     pages[readme] = with_block(pages[readme], "trust", trust_table())
+    # Agents look for skills in a folder of that name, readers on the site; the wheel has the source.
+    skill = (ROOT / "entropylaw" / "SKILL.md").read_text(encoding="utf-8")
+    pages[ROOT / "docs" / "SKILL.md"] = skill
+    pages[ROOT / "skills" / "entropylaw" / "SKILL.md"] = skill
+    pages[ROOT / "docs" / "llms.txt"] = llms_txt()
     for kind in KINDS.values():
         pages[ROOT / "docs" / "schemas" / f"{kind.name}.json"] = dumps(json_schema(kind))
     # Releases of typer differ in the layout of help: a page made with another release is not stale.
@@ -99,6 +105,20 @@ def generated() -> dict[Path, str]:
     if "--check" not in sys.argv or TYPER in commands.read_text(encoding="utf-8"):
         pages[commands] = cli_page()
     return pages
+
+
+def llms_txt() -> str:
+    """The pages of the site by section, for language models (https://llmstxt.org)."""
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    lines = [f"# {site['site_name']}", "", f"> {site['site_description']}"]
+    for entry in site["nav"]:
+        ((section, listed),) = entry.items()
+        pages = [entry] if isinstance(listed, str) else listed
+        lines += ["", f"## {section}", ""]
+        for page in pages:
+            ((title, name),) = page.items()
+            lines.append(f"- [{title}]({re.sub(r'(README|index)?[.]md$', '', name) or '.'})")
+    return "\n".join(lines) + "\n"
 
 
 def trust_table() -> str:
