@@ -10,7 +10,6 @@ from benchmarks.docs import with_block
 from lab import comparisons as c
 from lab import overview, page
 from lab.answers import short_answers
-from lab.boundaries import phases
 from lab.comparisons import ALGORITHMS, CLEAN, INTERVENTIONS, Edition, edition
 from lab.diversity import diversity
 from lab.figures import pictures
@@ -20,7 +19,7 @@ from lab.second import runs as planned
 PAGE, README, IMAGES = Path("docs/lab.md"), Path("data/README.md"), Path("docs/images")
 
 
-FITTED_AGAIN = ("answers", "arms", "phases")
+FITTED_AGAIN = ("answers", "arms")
 """Blocks that fit every run for another question. The tests make their rows of some arms alone."""
 
 
@@ -67,7 +66,6 @@ def blocks(both: Editions) -> dict[str, Callable[[], str]]:
         "compared": lambda: c.arms(found, (*ALGORITHMS[1:], *CLEAN[1:], *INTERVENTIONS)),
         "sizes": lambda: c.sizes(found),
         "failures": lambda: page.failures(found),
-        "phases": lambda: phases(by_arm),
         "spreads": lambda: c.spreads(found),
         "diversity": lambda: diversity(found.folder),
         "cost": lambda: overview.cost(found),
