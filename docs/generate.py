@@ -258,13 +258,12 @@ def range_of(quantity: Quantity) -> str:
 
 def settings_table() -> str:
     """Every setting: what it takes, its default, and the commands that have it."""
-    lines = ["| key | flag | takes | without it | commands |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| key | takes | without it | commands |", "| --- | --- | --- | --- |"]
     options = [(name, option) for name in NAMES for option in options_of(command_of(name)).values()]
     for key, known in all_settings().items():
         having = {name: option for name, option in options if option.key == key}
         cells = (
             f"`{key}`",
-            f"`{known.flag}`",
             known.expected,
             " or ".join(dict.fromkeys(without(option) for option in having.values())),
             ", ".join(having),

@@ -17,9 +17,9 @@ from entropylaw.report.numbers import format_estimate, format_interval, format_n
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
 from lab.config import Size
-from lab.findings import Made, groups, last_of, values_of
-from lab.markdown import MISSING, listed, mean, table
-from lab.stages import StageChange, Transfer, direction, over_seeds, stage_changes, staged, transfers
+from lab.findings import Made, groups
+from lab.markdown import MISSING, listed, table
+from lab.stages import StageChange, Transfer, over_seeds, stage_changes, staged, transfers
 
 Groups = Mapping[str, Sequence[Made]]
 
@@ -259,22 +259,6 @@ def at_equal_entropy(pairs: Iterable[Pair]) -> str:
         words = pair.arm if is_same else f"{pair.arm} {in_bold(difference)}"
         arms.setdefault(in_words(difference), []).append(words)
     return "; ".join(f"*{word}*: {listed(names)}" for word, names in arms.items())
-
-
-def sizes(found: Edition) -> str:
-    """Every size, and the change per tenfold of the parameters."""
-    if not found.sizes:
-        return not_made(found, SIZES)
-    rows = []
-    for place, name in enumerate(found.present(SIZES)):
-        runs = found.by_arm[name]
-        values = [format_interval(one.points[place]) for one in found.sizes.values()]
-        size, ends = runs[0].config.size, mean(values_of(runs, last_of("val_acc")))
-        rows.append((str(size.width), f"{parameters(size):,}", str(len(runs)), ends, *values))
-    changes = (f"{signed(one.slope)}, {direction(one.slope)}" for one in found.sizes.values())
-    rows.append(("per tenfold of parameters", "", "", "", *changes))
-    body = table(("width", "parameters", "seeds", "accuracy at the end", *found.sizes), rows)
-    return "\n\n".join(filter(None, (body, not_made(found, SIZES))))
 
 
 def spreads(found: Edition) -> str:

@@ -64,7 +64,6 @@ def blocks(both: Editions) -> dict[str, Callable[[], str]]:
         "arms": lambda: overview.arms(by_arm),
         "cooling": lambda: page.cooled(found, cooling),
         "compared": lambda: c.arms(found, (*ALGORITHMS[1:], *CLEAN[1:], *INTERVENTIONS)),
-        "sizes": lambda: c.sizes(found),
         "failures": lambda: page.failures(found),
         "spreads": lambda: c.spreads(found),
         "diversity": lambda: diversity(found.folder),
