@@ -1,4 +1,4 @@
-"""The size of the package in statements, package by package (docs/design.md, The budget)."""
+"""The size of the package in statements, package by package (CONTRIBUTING.md, Size)."""
 
 import ast
 from collections import Counter
