@@ -88,8 +88,6 @@ def explain(
         read_dropped=run.dropped,
         notes=tuple(notes),
         cautions=(*sentences(findings, "caution"), *(reward.longer for reward in rewarded if reward.longer)),
-        other_columns=len(set(run.names) - used),
-        texts=tuple(run.texts),
         others=_without_role(run, used),
         no_entropy=no_entropy,
         problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
@@ -103,7 +101,6 @@ def explain(
         pair=best.pairing or None,
         pair_why=best.pairing_why or None,
         pairs=best.size,
-        unpaired_entropy=best.pairs.unpaired_entropy,
         dropped=best.pairs.dropped,
     )
 

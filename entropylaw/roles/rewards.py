@@ -208,7 +208,7 @@ def _mean_of(series: Sequence[Series]) -> list[Series]:
     choice = replace(
         base.reward_choice,
         column=f"mean of {len(averaged)} rewards",
-        why=f"with equal weights, as the log does not have the sizes of the data sets: {names}",
+        why=f"with equal weights: {names}",
         usable=int(rows.sum()) if base.entropy_choice is not None else every_step.size,
         label=MEAN,
         parts=tuple(paired.reward_choice.column for paired in averaged),

@@ -88,7 +88,7 @@ def log_table(
         raise content.error(
             "no-records",
             f"should hold log entries of a Hugging Face Trainer, and holds {held}",
-            "check that the run has logged something; of several checkpoints, the last one has the whole log",
+            "check that the run has logged something; the last checkpoint has the whole log",
         )
     names = len(set(chain.from_iterable(records)))
     if names * len(records) > 50_000_000:
