@@ -267,7 +267,7 @@ def _with_columns(file: TableFile) -> TableFile:
         raise InputError(
             "file-corrupt",
             f"{shown(file.name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}",
-            "copy or write the file again: a killed job leaves Parquet without its footer",
+            "copy or write it again: a killed job leaves Parquet without its footer",
         ) from None
     return replace(
         file,
