@@ -6,6 +6,7 @@ import numpy as np
 
 from entropylaw.analysis.law.estimates import tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
+from entropylaw.analysis.state import FEWEST, SURE
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import levels_of, levels_of_run
 from entropylaw.engine.threads import one_thread
@@ -79,14 +80,7 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
         )
     levels = levels_of_run(step, entropy)
-    return levels.slope(1.0 / 3.0, per=-100.0).estimate(level=level, method=method)
-
-
-FEWEST = 8
-"""Fewest logged entropies in which an explosion is looked for."""
-
-SURE = 0.975
-"""Probability from which it has."""
+    return levels.along_line(1.0 / 3.0, per=-100.0).estimate(level=level, method=method)
 
 
 @one_thread

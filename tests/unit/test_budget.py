@@ -9,10 +9,10 @@ ROOT = Path(__file__).parents[2] / "entropylaw"
 STATEMENTS = {
     "logs": 6_115,
     "report": 3_608,
-    "analysis": 2_675,
+    "analysis": 2_648,
     "pipeline": 2_401,
     "tokens": 2_083,
-    "engine": 1_492,
+    "engine": 1_480,
     "cli": 1_412,
     "gates": 1_120,
     "samples": 1_325,
