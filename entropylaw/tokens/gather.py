@@ -350,19 +350,15 @@ def _same_content(source: Source, other: Source) -> str:
 def _contents(sources: Sequence[Source]) -> list[Hashable]:
     """What says of each file whether its content is that of another one.
 
-    Files of one size are compared by their bytes, and those that differ in a compression alone, such as
-    ``a.jsonl`` and ``a.jsonl.gz``, by what is in them. A file that cannot be read is like no other.
+    Files of one size, and those that differ in a compression alone, such as ``a.jsonl`` and ``a.jsonl.gz``,
+    are compared by what is in them, unpacked. A file that cannot be read is like no other.
     """
     sizes = Counter(map(_size, sources))
     plain = Counter(map(_plain_path, sources))
     contents: list[Hashable] = []
     for number, source in enumerate(sources):
-        digest: Hashable = None
-        if plain[_plain_path(source)] > 1:
-            digest = _digest(source.path, unpacked)
-        elif sizes[_size(source)] > 1:
-            digest = _digest(source.path, lambda path: path.open("rb"))
-        contents.append(number if digest is None else digest)
+        may_be_copy = sizes[_size(source)] > 1 or plain[_plain_path(source)] > 1
+        contents.append((may_be_copy and _digest(source.path)) or number)
     return contents
 
 
@@ -379,11 +375,11 @@ def _plain_path(source: Source) -> Path:
     return path.with_suffix("") if packing_of(path) else path
 
 
-def _digest(path: Path, opened: Callable[[Path], IO[bytes]]) -> str | None:
-    """SHA-256 of the bytes of a file; None for an empty one, or one that cannot be read."""
+def _digest(path: Path) -> str | None:
+    """SHA-256 of what is in a file; None for an empty one, or one that cannot be read."""
     digest = hashlib.sha256()
     # ValueError for a name that is not UTF-8, which Arrow does not open.
-    with suppress(OSError, ValueError), opened(path) as content:
+    with suppress(OSError, ValueError), unpacked(path) as content:
         while piece := content.read(1 << 20):
             digest.update(piece)
         return digest.hexdigest() if path.stat().st_size else None

@@ -211,10 +211,8 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
 def _responses_by_step(engine: Backend, table: query.Table, columns: query.TokenColumns) -> ByStep:
     """The sums over the responses of each step, as the columns identify these."""
     names = ("responses", "mean_total", "n", "t", "tt", "tn", "nn")
-    by_step: ByStep = {}
-    for row in engine.run(query.responses(table, columns)).to_pylist():
-        by_step[int(row["step"])] = Responses(*(int(row[name]) for name in names))
-    return by_step
+    rows = engine.run(query.responses(table, columns)).to_pylist()
+    return {int(row["step"]): Responses(*(int(row[name]) for name in names)) for row in rows}
 
 
 def _by_grams(
@@ -239,7 +237,7 @@ def _by_grams(
         engine.write(query.in_order(table, columns), ordered)
         scan = mark(ordered, columns, grams, target)
         ordered.unlink()
-        marked = engine.parquet(target)
+        marked = engine.view("stored", f"SELECT * FROM read_parquet({query.text(str(target))})")
         columns = replace(columns, position=None, token=None)
         sums = _queried(engine, marked, replace(columns, planning=PLANNING))
     name = "our own default list" if listed == "default" else repr(Path(listed).name)

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.arrow import from_values
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, shown
 from entropylaw.tokens import query
 from entropylaw.tokens.cells import PERCENTS, Cells
-from entropylaw.tokens.query import EDGES, HIGH, POINT, IntArray, TokenColumns
+from entropylaw.tokens.query import EDGES, HIGH, POINT, TokenColumns
 from entropylaw.tokens.sums import Responses, Sums, steps_of
 from entropylaw.units import LOW
 
