@@ -25,13 +25,14 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
 from docs.json_schema import json_schema  # noqa: E402
-from entropylaw import Watcher, read_runs, select  # noqa: E402
+from entropylaw import Watcher, read_runs  # noqa: E402
 from entropylaw.cli.command import NAMES, all_settings, command_of  # noqa: E402
 from entropylaw.documents.codec import dumps  # noqa: E402
 from entropylaw.documents.kinds import KINDS  # noqa: E402
 from entropylaw.gates.differences import differences  # noqa: E402
 from entropylaw.gates.quantities import QUANTITIES, Quantity  # noqa: E402
 from entropylaw.option import Option, options_of  # noqa: E402
+from entropylaw.roles.select import select  # noqa: E402
 from entropylaw.units import range_words  # noqa: E402
 
 TYPER = f"typer {version('typer')}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,12 @@ from entropylaw.cli.plot_command import DRAWN, WIDTHS, PlotCommand
 from entropylaw.cli.running import result_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.document import Entry, RunReport
-from entropylaw.documents.loading import load_document
+from entropylaw.documents.loading import load
 from entropylaw.errors import FitError, UsageError
-from entropylaw.escaping import listing, safe_name
+from entropylaw.escaping import listing, nearest, safe_name, shown
 from entropylaw.files import write_atomically
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
-from entropylaw.pipeline.inputs import RUNS
 from entropylaw.pipeline.steps import Fit, Phases
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.drawings import files
@@ -51,10 +49,10 @@ def _content_and_name(options: PlotCommand) -> tuple[Any, str]:
     """What the figure is drawn from, and the name of its run or comparison."""
     needs = DRAWN[options.figure].needs
     if needs == "arms":
-        comparison = load_document("comparison", options.source).comparison
+        comparison = load(options.source, "comparison").comparison
         return comparison, " ".join(arm.arm for arm in comparison.arms)
     if needs in ("samples", "samples_pair"):
-        document = load_document("samples", options.source)
+        document = load(options.source, "samples")
         name = document.tables[0].name
         if needs == "samples":
             return document, name
@@ -79,43 +77,34 @@ def _entry_of_run(options: PlotCommand) -> Entry[FitResult] | Entry[PhaseFit]:
     """The entry of the run that is drawn: its fit, or its phases where the figure needs them.
 
     Raises as :func:`entropylaw.pipeline.inputs.gather`; FitError ``nothing-to-draw``; UsageError
-    (``figure-not-in-source``, ``which-run``, ``unknown-run``).
+    (``which-run``, ``unknown-run``).
     """
-    command = "phases" if DRAWN[options.figure].needs == "phases" else "fit"
-    family = {"fit": FitOptions, "phases": PhaseOptions}[command]
-    kind_of_step: Any = {"fit": Fit, "phases": Phases}[command]
+    needs = DRAWN[options.figure].needs
+    kind, family, step = ("fit", FitOptions, Fit) if needs != "phases" else ("phases", PhaseOptions, Phases)
     # --run names the run here, and no column.
     fresh: Any = part(options, family, run=None)
-    inputs = gather([options.source], options, fresh, kinds=(*RUNS, "phases"))
+    inputs = gather([options.source], options, fresh, kinds=(kind, "report", "index"))
     readable = [entry for entry in inputs.entries if entry.error is None]
     if not readable:
         raise inputs.errors[0]
-    kind = readable[0].kind
-    if kind in ("fit", "phases") and kind != command:
-        raise UsageError(
-            "figure-not-in-source",
-            f"{options.source} is a {kind} document, which holds no {command}",
-            f"give the log, or what `entropylaw {command}` wrote",
-        )
-    run = _chosen_run(readable, options)
-    results = result_of(kind_of_step(inputs.settings), [run])
+    results: list[Any] = result_of(step(inputs.settings), [_chosen_run(readable, options)])
     # A stored report of a run holds its fit and its phases.
     fits = [result.fit if isinstance(result, RunReport) else result for result in results]
     if len(fits) > 1:
         rest = listing([entry.reward for entry in fits[1:]], MOST_NAMED)
         another = "`entropylaw fit --reward` names another"
         say(f"{fits[0].reward} is drawn; {another}: {rest}", quiet=options.quiet)
-    if command == "phases" and isinstance(results[0], RunReport):
-        report = results[0]
-        if report.phases is None:
+    if needs == "phases":
+        phases = results[0].phases if isinstance(results[0], RunReport) else results[0]
+        if phases is None:
             reason = "the log had no entropies of planning or execution tokens"
             hint = "`entropylaw tokens` makes them of token-level logs"
-            raise _nothing_to_draw(report.fit.run, "phases", reason, hint)
-        return report.phases
-    fit: Entry[Any] = fits[0]
-    if DRAWN[options.figure].needs == "law" and fit.result is not None and fit.result.no_law is not None:
+            raise _nothing_to_draw(fits[0].run, needs, reason, hint)
+        return phases
+    fit: Entry[FitResult] = fits[0]
+    if needs == "law" and fit.result is not None and fit.result.no_law is not None:
         lacking = fit.result.no_law
-        raise _nothing_to_draw(fit.run, options.figure, lacking.message, lacking.hint)
+        raise _nothing_to_draw(fit.run, needs, lacking.message, lacking.hint)
     return fit
 
 
@@ -124,25 +113,18 @@ def _chosen_run(runs: Sequence[Input], options: PlotCommand) -> Input:
 
     Raises UsageError (``which-run``, ``unknown-run``).
     """
-    source = options.source
-    name = options.run
-    if name is None and len(runs) == 1:
+    if options.run is None and len(runs) == 1:
         return runs[0]
     names = [run.name for run in runs]
-    if name in names:
-        return runs[names.index(name)]
-    there = ", ".join(names[:MOST_NAMED])
-    if names[MOST_NAMED:]:
-        there += f" and {len(names) - MOST_NAMED} more"
-    if name is None:
-        raise UsageError(
-            "which-run",
-            f"{source} holds {len(names)} runs, and a figure shows one: {there}",
-            "add --run NAME",
-        )
-    near = difflib.get_close_matches(name, names, n=1)
+    if options.run in names:
+        return runs[names.index(options.run)]
+    there = listing(names, MOST_NAMED)
+    if options.run is None:
+        message = f"{options.source} holds {len(names)} runs, and a figure shows one: {there}"
+        raise UsageError("which-run", message, "add --run NAME")
+    near = nearest([options.run], names, 1)
     raise UsageError(
         "unknown-run",
-        f"{source} holds no run {name!r}, but {there}",
+        f"{options.source} holds no run {shown(options.run)}, but {there}",
         f"did you mean {near[0]}?" if near else "give one of these names, as it is written there",
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "entropylaw"
 
 STATEMENTS = {
-    "logs": 6_150,
+    "logs": 6_115,
     "report": 3_848,
     "analysis": 2_675,
     "pipeline": 2_401,
@@ -17,7 +17,7 @@ STATEMENTS = {
     "gates": 1_120,
     "samples": 1_300,
     "top": 1_098,
-    "roles": 1_029,
+    "roles": 1_024,
     "results": 965,
     "documents": 826,
 }

@@ -13,7 +13,7 @@ import pytest
 from entropylaw import EntropyLawError, Run, read_runs
 from entropylaw import summarise_samples as samples
 from entropylaw.documents.codec import dumps
-from entropylaw.documents.loading import load_document
+from entropylaw.documents.loading import load
 from entropylaw.documents.samples import SamplesDocument
 from entropylaw.options import Joined
 from entropylaw.pipeline.joining import joined, table_of
@@ -118,7 +118,7 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
     made = document(against=0)
     path = tmp_path / "x.samples.json"
     path.write_text(dumps(made.to_json()), encoding="utf-8")
-    assert load_document("samples", str(path)) == made
+    assert load(str(path), "samples") == made
     (pair,) = made.against
     assert (pair.now, pair.base, pair.problems, pair.left_out) == ("step 400", "step 0", 100, 0)
     assert [row.k for row in pair.at_k if row.word == "gain"] == [1, 2, 4, 8, 16]
