@@ -274,17 +274,17 @@ def shares(results: Sequence[Result], name: str) -> list[str]:
     ]
 
 
-COLUMNS = ("% of runs", "by", "runs", "`holds`", "`fails`", "entropy or step decided", "word changed after ⅔")
+COLUMNS = ("% of runs", "runs", "`holds`", "`fails`", "entropy or step decided", "word changed after ⅔")
 
 
 def table(groups: dict[str, list[Result]]) -> str:
-    """A table with a line per group and method."""
+    """A table with a line per group; what the peer says is in brackets."""
     rows = []
     for group, results in groups.items():
-        for name in (OURS, PEER):
-            if any(name in result.answers for result in results):
-                rows.append((group, name, str(len(results)), *shares(results, name)))
-    return markdown_table(COLUMNS, rows, texts=2)
+        both = zip(shares(results, OURS), shares(results, PEER), strict=True)
+        cells = [f"{ours} ({theirs})" for ours, theirs in both]
+        rows.append((group, str(len(results)), *cells))
+    return markdown_table(COLUMNS, rows)
 
 
 def finished_runs(seeds: str) -> dict[str, list[Finished]]:
