@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.docs import markdown_table, with_block  # noqa: E402
+from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
 from docs.json_schema import json_schema  # noqa: E402
 from entropylaw import Watcher, read_runs  # noqa: E402
@@ -93,9 +93,6 @@ def generated() -> dict[Path, str]:
         documents: with_block(documents.read_text(encoding="utf-8"), "kinds", kinds_table()),
     }
     pages[readme] = with_block(pages[readme], "trust", trust_table())
-    for name, rows in right_words().items():
-        method = ROOT / "docs" / "method" / f"{name}.md"
-        pages[method] = with_block(method.read_text(encoding="utf-8"), "right", rows)
     for kind in KINDS.values():
         pages[ROOT / "docs" / "schemas" / f"{kind.name}.json"] = dumps(json_schema(kind))
     # Releases of typer differ in the layout of help: a page made with another release is not stale.
@@ -144,23 +141,6 @@ def trust_table() -> str:
     lines = ["| how often | | measured |", "| --- | ---: | --- |"]
     lines += [f"| {what} | {share} | [{page}](docs/benchmarks/{page}.md) |" for what, share, page in rows]
     return "\n".join(lines)
-
-
-def right_words() -> dict[str, str]:
-    """How often words and probabilities were right, of a method's page: rows of the benchmark of its name."""
-    state = next(rows for rows in tables_of("state") if rows[0][0] == "word")
-    # Both halves of the public logs; neither the lab nor simulated policies.
-    chances = [row[:3] for rows in tables_of("forecasts") for row in rows if rows[0][0] == "P(gain)"]
-    covered = [
-        cell("forecasts", "covered · missed above", half).split(" · ")[0]
-        for half in ("tuning half", "left-out half")
-    ]
-    law = [[row[0], *row[2:]] for row in tables_of("law_words")[0] if row[1] in ("by", "entropylaw")]
-    return {
-        "state": markdown_table(state[0], state[1:]),
-        "forecasts": markdown_table(chances[0], [*chances[1:], ["reward in its 95 % interval", *covered]]),
-        "law": markdown_table(law[0], law[1:]),
-    }
 
 
 def tables_of(page: str) -> list[list[list[str]]]:

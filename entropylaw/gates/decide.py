@@ -29,7 +29,7 @@ from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
 from entropylaw.results.columns import factor_to
-from entropylaw.results.result import ENDS, replace, sentences
+from entropylaw.results.result import ENDS, INCOMPLETE, replace, sentences
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import RunPrediction
@@ -84,7 +84,7 @@ def decide(
         value: Value | None = None
         limit: Limit | Unknown | None = None
         outcome: Outcome = "unknown"
-        sentence = unmatched or run.finding(ENDS)
+        sentence = unmatched or run.finding(INCOMPLETE) or run.finding(ENDS)
         if not sentence and gate.quantity.kind == "flag":
             outcome, sentence = _decide_flag(gate.quantity, run)
         elif not sentence:

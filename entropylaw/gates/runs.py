@@ -64,8 +64,11 @@ class RunEntries:
 
     def finding(self, code: str) -> str:
         """The sentence of its first finding with a code; empty where it has none."""
-        findings = () if self.judged is None else self.judged.findings
-        return next((finding.sentence for finding in findings if finding.code == code), "")
+        for entry in self.entries.values():
+            for finding in getattr(entry.result, "findings", ()):
+                if finding.code == code:
+                    return str(finding.sentence)
+        return ""
 
     @property
     def refusal(self) -> Refusal | None:

@@ -30,6 +30,7 @@ from entropylaw.pipeline.inputs import RUNS, Input, Inputs, distinct, distinct_f
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from entropylaw.roles.rewards import check_one_reward
+from entropylaw.roles.settings import incomplete
 from entropylaw.run_names import split_arm
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def gather_arms(
                     raise error
                 message = refusal_of(error, entry.path).message
                 warnings.append(f"{shown_path(entry.path)} could not be read: {message}")
+            if entry.run is not None:
+                warnings += (f"{entry.name}: {finding.sentence}" for finding in incomplete(entry.run))
             entries.append(replace(entry, arm=arm))
         warnings += inputs.warnings
         inputs_of_arms.append(inputs)

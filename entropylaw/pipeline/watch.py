@@ -201,7 +201,7 @@ class Watcher:
             )
 
     def read(self) -> tuple[StopLine, ...]:
-        """Read what is new in the log, and return the stop line of every reward."""
+        """Read the log again, and return the stop line of every reward."""
         with self._guarded():
             if self._log is None:
                 raise UsageError("no-log", "the watcher has no log", "give its path: Watcher(PATH)")

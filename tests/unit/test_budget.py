@@ -8,8 +8,8 @@ ROOT = Path(__file__).parents[2] / "entropylaw"
 
 STATEMENTS = {
     "logs": 6_150,
-    "report": 3_837,
-    "analysis": 2_653,
+    "report": 3_848,
+    "analysis": 2_675,
     "pipeline": 2_401,
     "tokens": 2_113,
     "engine": 1_492,

@@ -196,7 +196,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (
         ("arms",),
-        r"arms\.(along|mean|runs\.(along|reward))",
+        r"arms\.(along|mean|steps|by_step|runs\.(along|reward|steps|by_step))",
         "curves, which the figure draws",
     ),
     (("arms",), r"arms\.failure_rate\.(value|low|high)", "the runs that failed are counted"),

@@ -558,7 +558,7 @@ def test_no_arm_with_one_living_seed_decides(case):
             assert row.estimate.value is not None
             assert row.estimate.note == why
         assert pair.band is None
-        assert f"clip ({why})" in rendered(result, "markdown")
+        assert f"unknown: clip: {why}" in rendered(result, "markdown")
 
 
 @pytest.mark.parametrize("lost", [0, 1])

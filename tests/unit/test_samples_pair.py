@@ -140,8 +140,6 @@ def test_few_samples_decide_no_fate_and_the_reason_is_said(run: Any, tmp_path: P
     path.write_text(dumps(rare.to_json()), encoding="utf-8")
     checked = run("check", str(path), "--fail-if", "lost_problems>5")
     assert (checked.returncode, reason in checked.stdout) == (5, True)
-    drawn = run("plot", "flow", str(path), "-o", str(tmp_path / "x.svg"))
-    assert (drawn.returncode, reason in drawn.stderr) == (4, True)
 
 
 def test_fates_of_chances_that_no_family_has() -> None:
@@ -192,10 +190,9 @@ def test_an_interval_without_a_width_is_none_and_no_zero_is_negative() -> None:
 
 def test_the_page_and_the_figures() -> None:
     made = document(against=0)
-    assert single_page(made).count("<svg") >= 4
+    assert single_page(made).count("<svg") >= 3
     for name, part in (
         ("pass_pair", made.against[0]),
-        ("flow", made.against[0]),
         ("pass_at_k", made),
         ("distinct_right", made),
     ):
@@ -254,7 +251,7 @@ def test_every_group_is_compared(run: Any, tmp_path: Path) -> None:
     gates = ("--fail-if", "lost_problems>50", "--fail-if", "pass@1.difference<-0.5")
     checked = run("check", str(path), *gates, "--format", "json")
     assert [case["outcome"] for case in json.loads(checked.stdout)["cases"]] == ["passed"] * 6
-    drawn = run("plot", "flow", str(path), "-o", str(tmp_path / "x.svg"))
+    drawn = run("plot", "pass_pair", str(path), "-o", str(tmp_path / "x.svg"))
     assert "it has 2 comparisons" in drawn.stderr
     rows = [{"problem": f"p{i}", "right": i % 2, "budget": b} for b in (1, 2) for i in range(9)]
     rows += [{"problem": f"q{i}", "right": 1, "budget": 3} for i in range(9)]
@@ -347,7 +344,7 @@ def test_the_command_writes_every_format(run: Any, tmp_path: Path) -> None:
         drawn = run("plot", name, str(targets[2]), "-o", str(tmp_path / f"{name}.svg"))
         assert drawn.returncode == 0, drawn.stderr
         assert (tmp_path / f"{name}.svg").read_bytes().startswith(b"<svg")
-    alone = run("plot", "flow", str(targets[2]), "-o", str(tmp_path / "flow.svg"))
+    alone = run("plot", "pass_pair", str(targets[2]), "-o", str(tmp_path / "pair.svg"))
     assert (alone.returncode, "--against BASE" in alone.stderr) == (4, True)
     table = pq.read_table(targets[0])
     assert table["step"].to_pylist() == [0, 40, 100, 200, 400]

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import MsgspecError
+from msgspec.json import Decoder
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
@@ -70,14 +72,17 @@ def read(content: Content) -> Table:
     if rows == len(bad):
         raise _no_records(content)
     half_written = None
+    lost_bytes = values.lost_bytes
     if isinstance(values.last, _Broken) and not content.ended:
         half_written = values.last.number
+        lost_bytes -= values.last.size
     return values.records.table(
         content,
         {UNPARSEABLE: len(bad) - (half_written is not None)},
         rows=rows,
         unreadable=np.isin(np.arange(rows), bad) if bad else None,
         hidden=values.hidden,
+        lost_bytes=lost_bytes,
         half_written=half_written,
     )
 
@@ -133,8 +138,7 @@ class _Broken(dict[str, object]):
             for key, value in pairs
             if folded(key) in RUN_NAMES
         )
-        #: How many numbers of entropies and rewards it has.
-        self.measured = len(measured_numbers(line[:_HEAD]))
+        self.size = len(line)
 
 
 class _Values:
@@ -150,6 +154,8 @@ class _Values:
         self.bad: list[int] = []
         #: Row of a record → the numbers of metrics in its parts that are not read.
         self.hidden: dict[int, int] = {}
+        #: Characters of the lines that are no JSON and name no run.
+        self.lost_bytes = 0
         self._first: object = None
         self.last: object = None
         for value in values:
@@ -180,10 +186,12 @@ class _Values:
     def _add(self, value: object, *, alone: bool = True) -> None:
         """Add a value; one that is ``alone`` may be an object of columns."""
         if isinstance(value, _Broken):
-            self._refuse(value, value.measured)
+            if not value:
+                self.lost_bytes += value.size
+            self._refuse(value)
             return
         if not isinstance(value, dict):
-            self._refuse({}, numbers_of_metrics([value]))
+            self._refuse({})
             return
         self._empty += not value
         if alone and (columns := _columns(value)):
@@ -195,11 +203,9 @@ class _Values:
             value.update(value.pop("data"))
         self._put(value)
 
-    def _refuse(self, labels: dict[str, object], numbers: int) -> None:
+    def _refuse(self, labels: dict[str, object]) -> None:
         """Count what is no record; its row has the labels of its run alone."""
         self.bad.append(self.records.rows)
-        if numbers:
-            self.hidden[self.records.rows] = numbers
         self.records.add(labels)
 
     def _put(self, value: dict[str, Any]) -> None:
@@ -215,6 +221,7 @@ class _Values:
 
 def _lines(content: Content) -> Iterator[object]:
     """Yield the values of the lines that are JSON, and a ``_Broken`` for each that is not."""
+    decode = Decoder().decode
     for number, line in enumerate(content.lines(), start=1):
         line = line.strip()
         if not line:
@@ -228,9 +235,13 @@ def _lines(content: Content) -> Iterator[object]:
             yield from _stream(text)
             continue
         try:
-            yield json.loads(text)
-        except (ValueError, RecursionError):
-            yield _Broken(line, number)
+            yield decode(text)
+        except (MsgspecError, RecursionError):
+            # It refuses NaN, infinite numbers and single surrogates, which Python writes.
+            try:
+                yield json.loads(text)
+            except (ValueError, RecursionError):
+                yield _Broken(line, number)
 
 
 def _stream(text: str) -> Iterator[object]:

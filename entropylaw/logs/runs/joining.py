@@ -166,8 +166,14 @@ def _without_unlike_points(run: Run) -> Run:
 def whole_source(path: str, kind: str, parts: Sequence[Source]) -> Source:
     """Return the source of a run that is in several files."""
     digest = hashlib.sha256("".join(source.sha256 for source in parts).encode()).hexdigest()
+    shares = [source.unread for source in parts]
     return Source(
-        path=path, format=kind, sha256=digest, rows=sum(source.rows for source in parts), parts=tuple(parts)
+        path=path,
+        format=kind,
+        sha256=digest,
+        rows=sum(source.rows for source in parts),
+        unread=None if None in shares else max(filter(None, shares), default=0.0),
+        parts=tuple(parts),
     )
 
 

@@ -48,14 +48,13 @@ class Group(NamedTuple):
 class Split(NamedTuple):
     """A table's groups, the columns that label them, and what was decided.
 
-    ``lost`` are runs of which no record has a step, ``unowned`` the records without a step and a label.
+    ``lost`` are runs of which no record has a step.
     """
 
     groups: tuple[Group, ...]
     columns: tuple[str, ...]
     notes: tuple[str, ...]
     lost: tuple[Group, ...]
-    unowned: IntArray
 
 
 def split_runs(table: Table, step: FloatArray, path: str, column: str | None = None) -> Split:
@@ -74,12 +73,9 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
     groups = _grouped(rows, columns)
     if len(groups) > 1:
         notes.append(f"{counted(len(groups), 'run')} in one table")
-    # Of the records without a step: those without a label, and those whose label no other record has.
+    # Of the records without a step those whose label no other record has.
     lost: dict[tuple[str, ...], IntArray] = {}
-    unowned: list[int] = []
     for key, members in _grouped(np.flatnonzero(~np.isfinite(step)), columns).items():
-        if not any(key):
-            unowned.extend(members)
         # A record may lack some of its run's labels.
         if not any(all(own in ("", label) for own, label in zip(key, used, strict=True)) for used in groups):
             lost[key] = members
@@ -88,7 +84,6 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
         columns=tuple(labels),
         notes=tuple(notes),
         lost=tuple(Group(_joined(key), members) for key, members in lost.items()),
-        unowned=np.array(unowned, dtype=np.intp),
     )
 
 

@@ -40,13 +40,10 @@ _WANDB_FILES = (
     "requirements.txt",
     "conda-environment.yaml",
 )
-_LONGEST_LINE = 2000
 
 # Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
 _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
-_RUN_ID = re.compile(r"^run_(?:uu)?id:", re.MULTILINE)
-_RUN_NAME = re.compile(r"^run_name:[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
-_DELETED = re.compile(r"^lifecycle_stage:[ \t]*['\"]?deleted\b", re.MULTILINE)
+_RUN_IDS = frozenset(("run_id", "run_uuid"))
 
 
 def _event_files(folder: str) -> list[tuple[str, ...]]:
@@ -198,10 +195,9 @@ def mlflow_files(folder: str) -> tuple[str, ...]:
         if not (metrics.is_dir() and meta.is_file()):
             return ()
         with meta.open("rb") as stream:
-            head = stream.read(1 << 16).decode("utf-8", "replace")
+            if not _meta_of(stream.read(1 << 16)):
+                return ()
     except (OSError, ValueError):
-        return ()
-    if "experiment_id:" not in head or not _RUN_ID.search(head):
         return ()
     return (str(meta), *_regular_files(metrics), *_regular_files(Path(folder, "params")))
 
@@ -214,21 +210,24 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
     """
     settings: dict[str, object] = {}
     unread: list[str] = []
-    meta = ""
+    meta: dict[str, object] = {}
     logged: list[list[tuple[int, int, str, float]]] = []
     dropped = Counter[str]()
     for content in contents:
         kind, *rest = Path(content.path).relative_to(folder).parts
         key = "/".join(rest)
         if kind == "meta.yaml":
-            meta = content.head.decode("utf-8", "replace")
+            meta = _meta_of(content.head)
         elif kind == "params":
             settings[key] = content.head.decode("utf-8", "replace")
         elif content.keeps(key):
             logged.append(_logged(content, key, dropped))
         else:
             unread.append(key)
-    rows = StepRows(run_label(run_name(meta) or Path(folder).absolute().name))
+    name = meta.get("run_name")
+    # A list or a mapping is no name: YAML's references could make a short one endless.
+    label = name[:LONGEST_NAME].strip() if isinstance(name, str) else ""
+    rows = StepRows(run_label(label or Path(folder).absolute().name))
     # Merged by time, the values come in the order in which all were logged.
     for _, step, key, value in heapq.merge(*logged):
         rows.take(step, key, value)
@@ -240,7 +239,7 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
             "check that the run has logged something",
         )
     size = sum(content.extent for content in contents)
-    notes = ("the run is marked as deleted in MLflow",) * bool(_DELETED.search(meta))
+    notes = ("the run is marked as deleted in MLflow",) * (meta.get("lifecycle_stage") == "deleted")
     return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
 
 
@@ -275,19 +274,13 @@ def _regular_files(folder: Path) -> list[str]:
     return sorted(files)
 
 
-def run_name(meta: str) -> str:
-    """Return the run's name in a ``meta.yaml``; empty where there is none."""
-    entry = _RUN_NAME.search(meta)
-    if entry is None:
-        return ""
-    # What is no text stays as it is written: YAML's references could make a short list endless.
-    name = entry[1].strip()
+def _meta_of(data: bytes) -> dict[str, object]:
+    """The entries of a run's ``meta.yaml``; none of any other file."""
     with suppress(ValueError):
-        parsed = read_yaml(entry[0][:_LONGEST_LINE].encode("utf-8", "replace"))
-        value = parsed.get("run_name", ...) if isinstance(parsed, dict) else ...
-        if isinstance(value, str | None):
-            name = value or ""
-    return name.encode("utf-8", "replace").decode()[:LONGEST_NAME].strip()
+        meta = read_yaml(data)
+        if isinstance(meta, dict) and "experiment_id" in meta and not _RUN_IDS.isdisjoint(meta):
+            return meta
+    return {}
 
 
 def _parquet_parts(folder: str) -> list[tuple[str, ...]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from entropylaw.escaping import counted
@@ -17,30 +16,47 @@ from entropylaw.logs.sources.registry import FormatFunctions
 
 # Not after a word or a slash: "training/global_step:3 - " is a pair inside such a line, not its start.
 _VERL_STEP = re.compile(r"(?<![\w/])step:(\d+) - ")
+# What stands before and behind the number of a pair.
+_VERL_PAIR = re.compile(r"(.+:(?:np\.float64\()?)[-+.0-9e]+(\)?)")
+# The pattern of a line with more pairs takes longer to make than it saves.
+_MOST_ALIKE = 512
 _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 
 
 def _verl_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """verl: ``step:12 - actor/entropy:0.354 - critic/score/mean:0.433`` anywhere in a line."""
+    keys: tuple[str, ...] = ()
+    alike: re.Pattern[str] | None = None
     for heading in filter(None, map(_VERL_STEP.search, lines)):
+        line = heading.string[heading.start() :]
+        if alike and (numbers := alike.fullmatch(line)):
+            with suppress(ValueError):
+                yield dict(zip(keys, map(float, numbers.groups()), strict=True))
+                continue
         record: dict[str, float] = {}
-        for key, number, is_text in map(_verl_pair, heading.string[heading.start() :].split(" - ")):
+        pairs = line.split(" - ")
+        for key, number, is_text in map(_verl_pair, pairs):
             if is_text or not key.strip():
                 printout.dropped[BAD_PAIR] += 1
             else:
                 record[key.strip()] = number
+        keys = tuple(record)
+        alike = _lines_like(pairs) if len(keys) == len(pairs) <= _MOST_ALIKE else None
         yield record
+
+
+def _lines_like(pairs: Sequence[str]) -> re.Pattern[str] | None:
+    """The pattern of lines that differ from one by its numbers alone, as most do from the line before."""
+    shapes = [shape.groups() for shape in map(_VERL_PAIR.fullmatch, pairs) if shape]
+    if len(shapes) < len(pairs):
+        return None
+    return re.compile(" - ".join(f"{re.escape(a)}([-+.0-9e]{{1,60}}){re.escape(b)}" for a, b in shapes))
 
 
 def _verl_pair(pair: str) -> tuple[str, float, bool]:
     """Return the key and the number of ``key:value``, and whether the value is text."""
-    key, _, value = pair.rpartition(":")
-    with suppress(ValueError):  # nearly all values are plain numbers; all else is parsed in full
-        number = float(value) if value.isascii() and "_" not in value else math.nan
-        if number == number:
-            return key, number, False
     called = _CALL_PAIR.fullmatch(pair.strip())
-    key, _, value = called.groups() if called else (key, "", value)
+    key, _, value = called.groups() if called else pair.rpartition(":")
     return key, *classify(value)
 
 
@@ -157,7 +173,7 @@ _VERL = "line of verl's console ('step:1 - actor/entropy:0.35 - …')"
 _SLIME = "line of slime's console (\"rollout 1: {'rollout/raw_reward': 0.35, …}\")"
 
 verl = FormatFunctions(
-    lambda content: _VERL_STEP.search(content.opening) is not None,
+    lambda content: "step:" in content.opening and _VERL_STEP.search(content.opening) is not None,
     lambda content: read_lines(content, "step:", _verl_rows, _VERL),
 )
 slime = FormatFunctions(

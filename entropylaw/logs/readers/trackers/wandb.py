@@ -112,7 +112,6 @@ def leveldb_records(data: bytes, damage: Damage) -> Iterator[bytes]:
             damage.add(at, following)
         at = following
         if parts and kind in (_FULL, _LAST):
-            damage.whole = at
             yield b"".join(parts)
             parts = []
     if parts:
