@@ -181,6 +181,11 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         r"runs\.result\.(n_rewards|effective_n|max_reward)",
         "for gates: they are the fit's, which shows them",
     ),
+    (
+        (*FITS, "prediction"),
+        r"runs\.result\.((stop_line|forecast)\.)?axis",
+        "it is the word for steps, in a text that has steps",
+    ),
     (FITS, r"runs\.columns\.sort", "the name of the column says it"),
     (FITS, r"runs\.result\.stop_line\.is_score", "the name of the column says it"),
     (("report",), r"runs\.result\.CURVE\.noise", "the figure draws the points"),
