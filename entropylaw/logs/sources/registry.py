@@ -185,7 +185,8 @@ READERS: tuple[Format, ...] = (
         'an object per line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects, an'
         " object of columns or by step, also within an object; so the `metrics.jsonl` of "
         "tinker-cookbook, prime-rl and others, "
-        "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`",
+        "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`; ClearML's scalars, of "
+        "`Task.get_reported_scalars` or downloaded from its page",
         suffixes=(".jsonl", ".ndjson", ".json"),
     ),
     Format(
@@ -233,7 +234,8 @@ READERS: tuple[Format, ...] = (
     Format(
         "csv",
         "comma, semicolon or tab; one row per step, or long with a run column; `/` in names may be "
-        "flattened to `_` or `.`; so W&B's `run.history()`, of which sampling is noted",
+        "flattened to `_` or `.`; so W&B's `run.history()`, of which sampling is noted, and ClearML's "
+        "scalars by metric and variant, or title and series",
         suffixes=(".csv", ".tsv"),
         module="delimited",
     ),
