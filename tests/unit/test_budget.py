@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2] / "entropylaw"
 
 STATEMENTS = {
     "logs": 6_150,
-    "report": 3_608,
+    "report": 3_640,
     "analysis": 2_675,
     "pipeline": 2_401,
     "tokens": 2_113,
