@@ -14,11 +14,9 @@ from entropylaw.kinds import (
     ALL,
     GAIN,
     GATE,
-    JUNIT,
     LEVEL,
     NUMBER,
     PATH,
-    SUFFIXES,
     SWITCH,
     TEXT,
     TOPICS,
@@ -280,7 +278,6 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file of a step's summary."""
 
 GATES = "Gates"
-FORMATS = (*SUFFIXES, *JUNIT)
 
 
 class CheckCommand(Parallel, FitOptions, Quiet):
@@ -325,8 +322,12 @@ class CheckCommand(Parallel, FitOptions, Quiet):
     even_if_fails: bool = switch(
         "--even-if-fails", "Also compare the numbers that are unknown because the law fails.", GATES
     )
-    format: str = formats(*FORMATS)
-    output: tuple[str, ...] = outputs(WRITE.replace(".tex", ".tex .xml"))
+    baseline: str | None = option(
+        "--baseline", "Fail also where the reward now is below that of this fit or report.", PATH, GATES
+    )
+    format: str = formats()
+    output: tuple[str, ...] = outputs()
+    junit: str | None = option("--junit", "Write JUnit XML here: a test case per run and condition.", PATH)
     github_summary: bool = switch("--github-summary", f"Append Markdown to the file that {SUMMARY} names.")
 
 

@@ -108,17 +108,24 @@ def read_all(
     run: str | None = None,
     columns: Sequence[str] = (),
     any_table: bool = False,
+    supervised: bool = False,
 ) -> Reading:
     """Read many paths; one that cannot be read does not stop the others.
 
     With ``any_table`` a table of numbers in a folder is a log even if no column of it is known, and is not
-    skipped but a failure.
+    skipped but a failure. With ``supervised``, records of supervised training are not set aside.
 
     A file that several paths lead to is read once. Files that hold one metric each are joined by run and
     step. Runs of different files that have the same name get the file's name added. For the parameters see
     :func:`read_runs`.
     """
-    collector = _Collector(step=step, run=run, columns=frozenset(columns), any_table=any_table)
+    collector = _Collector(
+        step=step,
+        run=run,
+        columns=frozenset(columns),
+        any_table=any_table,
+        keep_supervised=supervised,
+    )
     for path in paths:
         collector.take(path)
     runs = joined(collector.runs)
@@ -156,6 +163,7 @@ class _Collector:
     run: str | None
     columns: frozenset[str]
     any_table: bool
+    keep_supervised: bool = False
     runs: list[Run] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     ignored: list[Ignored] = field(default_factory=list)
@@ -310,7 +318,13 @@ class _Collector:
         path = read.source.path
         note_input(path, found=True)
         runs, lost = assemble(
-            read.table, read.source, read.name, step=self.step, run=self.run, words=self.columns
+            read.table,
+            read.source,
+            read.name,
+            step=self.step,
+            run=self.run,
+            words=self.columns,
+            supervised=self.keep_supervised,
         )
         self.runs += runs
         self.failures += [Failure(path=path, error=error, run=name) for name, error in lost]

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from entropylaw.kinds import TOPICS
 from entropylaw.paths import NOT_READ
 from entropylaw.results import Estimate
+from entropylaw.results.axis import STEP
+from entropylaw.results.axis import on_axis as axis_words
 
 Cell = Estimate | float | int | str | bool | tuple[float, ...] | None
 """A value in a table; several floats are a series."""
@@ -246,6 +248,32 @@ def by_run(blocks: Iterable[Block]) -> list[list[Block]]:
             parts.append([])
         parts[-1].append(block)
     return parts
+
+
+def on_axis(axis: str, blocks: Iterable[Block]) -> list[Block]:
+    """What is said of a run, with the word for its axis in the place of that for steps.
+
+    The name of the run, its figures and what else programs read stay as they are.
+    """
+    return list(blocks) if axis == STEP else [_worded(block, axis) for block in blocks]
+
+
+_UNWORDED = {Heading: ("text", "name", "topic"), Column: ("key", "accessor", "unit", "shown_in")}
+_UNWORDED |= {Figure: ("name", "part"), Answer: ("topic", "verdict")}
+
+
+def _worded(value: Any, axis: str) -> Any:
+    match value:
+        case str():
+            return axis_words(value, axis)
+        case list() | tuple():
+            return [_worded(item, axis) for item in value]
+        case OnRequest():
+            return structs.replace(value, sentence=lambda: axis_words(value.sentence(), axis))
+        case Struct() if not isinstance(value, Estimate):
+            names = set(value.__struct_fields__).difference(_UNWORDED.get(type(value), ()))
+            return structs.replace(value, **{name: _worded(getattr(value, name), axis) for name in names})
+    return value
 
 
 def is_gate(block: Block) -> bool:

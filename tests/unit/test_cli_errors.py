@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropylaw import load_fit
+from entropylaw import load
 from entropylaw.cli import running
 from entropylaw.files import write_atomically
 from tests.conftest import HANGS, clean_environment
@@ -167,7 +167,7 @@ def test_logs_that_share_their_last_folders_keep_apart(run, tmp_path):
         log.parent.mkdir(parents=True)
         write_csv(log, n=n)
     assert run("fit", *logs, "-o", "both.json", cwd=here).returncode == 0
-    assert len(load_fit(here / "both.json").inputs) == 2
+    assert len(load(here / "both.json", "fit").inputs) == 2
     for log in logs:
         run("fit", log, cwd=here)
     assert len(list((here / "reports").iterdir())) == 2

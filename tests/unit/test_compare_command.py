@@ -7,7 +7,7 @@ import pytest
 
 import entropylaw
 from entropylaw import EntropyLawError
-from entropylaw.documents.loading import load_document
+from entropylaw.documents.loading import load
 from tests.fuzz.hiding import jsonl, records
 from tests.laws import fit_arrays
 from tests.typed import assert_error, typed, write_csv
@@ -40,7 +40,7 @@ def logs(tmp_path_factory):
 def stored(folder, *arguments):
     done = typed("compare", *arguments, "-o", "comparison.json", "--jobs", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
-    return done, load_document("comparison", folder / "comparison.json")
+    return done, load(folder / "comparison.json", "comparison")
 
 
 def test_arms_are_recognised_said_first_and_stored(logs, tmp_path):

@@ -17,10 +17,16 @@ from typing import Any
 
 import pytest
 
-from entropylaw import EntropyLawError, Estimate, FitDocument
+from entropylaw import EntropyLawError, Estimate
 from entropylaw.cli import output
 from entropylaw.documents.codec import decode
-from entropylaw.documents.document import CheckDocument, Entry, PredictionDocument, ReportDocument
+from entropylaw.documents.document import (
+    CheckDocument,
+    Entry,
+    FitDocument,
+    PredictionDocument,
+    ReportDocument,
+)
 from entropylaw.logs.load import read_all
 from entropylaw.options import ConfigFile, PhaseOptions
 from entropylaw.report import pages
@@ -174,6 +180,11 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         ("prediction",),
         r"runs\.result\.(n_rewards|effective_n|max_reward)",
         "for gates: they are the fit's, which shows them",
+    ),
+    (
+        (*FITS, "prediction"),
+        r"runs\.result\.((stop_line|forecast)\.)?axis",
+        "it is the word for steps, in a text that has steps",
     ),
     (FITS, r"runs\.columns\.sort", "the name of the column says it"),
     (FITS, r"runs\.result\.stop_line\.is_score", "the name of the column says it"),

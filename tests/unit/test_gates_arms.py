@@ -2,8 +2,9 @@
 
 import pytest
 
-from entropylaw import ComparisonDocument, Estimate, InputError, UsageError
+from entropylaw import Estimate, InputError, UsageError
 from entropylaw.documents.codec import encode
+from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.gates.differences import differences
 from entropylaw.gates.expression import parse
 from entropylaw.options import CompareOptions

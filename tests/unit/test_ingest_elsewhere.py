@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw import InputError, read_runs, select
+from entropylaw import InputError, read_runs
 from entropylaw.logs.sources import content as contents
+from entropylaw.roles.select import select
 from tests.hostile import refused
 
 ROOT = Path(__file__).parents[2]

@@ -24,7 +24,8 @@ FAMILIES = {
     ("--steps",): {"fit", "report", "check"},
     ("--gain",): {"fit", "predict", "report", "check"},
     ("--cost-per-step",): {"fit"},
-    ("--baseline", "--margin", "--at-equal", "--stage", "--domain"): {"compare"},
+    ("--baseline",): {"compare", "check"},
+    ("--margin", "--at-equal", "--stage", "--domain"): {"compare"},
     ("--level",): WHOLE | {"predict", "phases", "samples"},
     ("--planning", "--execution"): {"phases"},
 }

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from entropylaw import PhasesDocument
 from entropylaw.documents.codec import dumps
+from entropylaw.documents.document import PhasesDocument
 from entropylaw.options import PhaseOptions
 from entropylaw.report.figures.law import law_figure
 from entropylaw.report.figures.plotting import figure_bytes
@@ -79,11 +79,11 @@ def test_figures_of_a_report_and_of_phases(run, stored):
         (("law", "three", "--run", "simple", "-o", "a.svg"), 2, "unknown-run", "did you mean sample?"),
         (
             ("phases", "one", "-o", "a.svg"),
-            2,
-            "figure-not-in-source",
-            "a fit document, which holds no phases",
+            3,
+            "not-a-document",
+            "expected entropylaw/phases/",
         ),
-        (("law", "phases", "-o", "a.svg"), 2, "figure-not-in-source", "which holds no fit"),
+        (("law", "phases", "-o", "a.svg"), 3, "not-a-document", "or the log itself"),
         (("law", "three", "--run", HOSTILE, "-o", "a.svg"), 4, "nothing-to-draw", "3 usable evaluations"),
         (
             ("phases", "report", "--run", "sample", "-o", "a.svg"),

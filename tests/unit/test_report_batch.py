@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw import OutputError
-from entropylaw.documents.loading import load_report
+from entropylaw.documents.loading import load
+from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
 from entropylaw.pipeline import answers, pages, pool, site, steps
 from entropylaw.pipeline.cache import Cache
@@ -248,7 +248,7 @@ def test_ctrl_c_leaves_a_usable_report(run, logs, tmp_path, monkeypatch):
     assert 3 <= len(index["rows"]) <= 12
     assert index["unfinished"] == 30 - len(index["rows"])
     for row in index["rows"]:
-        assert load_report(tmp_path / "out" / "runs" / f"{row['slug']}.json").runs[0].run == row["run"]
+        assert load(tmp_path / "out" / "runs" / f"{row['slug']}.json", "report").runs[0].run == row["run"]
 
 
 ENDINGS = {
@@ -324,7 +324,7 @@ def test_summaries_of_tokens_have_phases(run, tmp_path):
     assert "no-reward-column" in done.stderr
     page = (tmp_path / "out" / "runs" / "steps.html").read_text()
     assert "Phases of steps" in page
-    assert load_report(tmp_path / "out" / "runs" / "steps.json").phases[0].result is not None
+    assert load(tmp_path / "out" / "runs" / "steps.json", "report").phases[0].result is not None
 
 
 def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):

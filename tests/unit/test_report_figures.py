@@ -16,15 +16,16 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
-from entropylaw import FitDocument, FitError, Verdict, Why
+from entropylaw import FitError
 from entropylaw.arrays import FloatArray
-from entropylaw.documents.document import Entry
+from entropylaw.documents.document import Entry, FitDocument
 from entropylaw.report.figures import NAMED, palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
 from entropylaw.report.figures.law import law_figure
 from entropylaw.report.figures.plotting import figure_bytes
 from entropylaw.report.figures.rewards import rewards_figure
 from entropylaw.report.numbers import format_interval, format_number
+from entropylaw.results import Verdict, Why
 from entropylaw.results.result import replace
 from tests.conftest import ROOT, clean_environment
 from tests.drawing import assert_words_can_be_read

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from entropylaw import Estimate, FitError, StopLine
+from entropylaw import Estimate, FitError
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, encode
 from entropylaw.documents.document import Entry
 from entropylaw.documents.summary import RunSummary
@@ -16,6 +16,7 @@ from entropylaw.report.describe.run_table import NAME, overview
 from entropylaw.report.describe.runs import MOST_POINTS, by_name, index_row
 from entropylaw.report.words import stop_notes
 from entropylaw.results.result import replace
+from entropylaw.results.stop import StopLine
 from tests.laws import phases_of
 from tests.made import run_report
 from tests.pages import Page

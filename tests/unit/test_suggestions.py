@@ -8,7 +8,8 @@ import shlex
 import numpy as np
 import pytest
 
-from entropylaw import InputError, read_runs, select
+from entropylaw import InputError, read_runs
+from entropylaw.roles.select import select
 from tests.typed import typed
 
 N = 40

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import dropwhile, islice
 
-import numpy as np
-
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
 from entropylaw.logs.runs import Table, unique_names
@@ -69,12 +67,12 @@ def read(content: Content) -> Table:
     def lines() -> Iterator[str]:
         """Yield the lines with their ends, except those of blocks that hold nothing but numbers."""
         quoted = delimiter != "," or content.size <= _SMALL
-        for number, block in enumerate(_header_first(filter(None, content.blocks()))):
+        for block in filter(None, content.blocks()):
             # A block is longer only for a single line's sake.
             if len(block) > _LONGEST_ROW:
                 raise _no_table(content, f"has a line of {counted(len(block), 'character')}")
-            # Below the header and without quotes a line is a row, and all before this block were taken.
-            quoted |= number > 0 and '"' in block
+            # Without quotes a line is a row, and all before this block were taken.
+            quoted |= '"' in block
             if quoted or shape is None or not shape.take(block):
                 yield from io.StringIO(block, newline="")
 
@@ -90,7 +88,7 @@ def read(content: Content) -> Table:
         for row in rows:
             shape.add(row)
         half_written = shape.put_short(complete=content.ended)
-    if shape.rows.rows == len(shape.unreadable):
+    if not shape.rows.rows:
         raise content.error(
             "no-records",
             f"has a header of {counted(len(header), 'column')} and no rows below it",
@@ -113,18 +111,10 @@ def read(content: Content) -> Table:
         dropped=dict(shape.dropped),
         notes=(*content.text_notes, *notes, *shape.notes, *reduced),
         unread=tuple(shape.rows.unread),
-        unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
+        broken=shape.dropped.total(),
         first_line=2 if whole else None,
         half_written=split.line_num + shape.taken if half_written else None,
     )
-
-
-def _header_first(blocks: Iterable[str]) -> Iterator[str]:
-    """The blocks, of the first one its first line apart."""
-    blocks = iter(blocks)
-    line, end, rest = next(blocks, "").partition("\n")
-    yield from filter(None, (line + end, rest))
-    yield from blocks
 
 
 def _below_comments(rows: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -144,9 +134,8 @@ class _Rectangle:
     """Brings rows to the header's length, and counts those that cannot be.
 
     A short row is filled up with missing cells, except a last row without its line end: there a killed job
-    may have left half a number. Surplus cells without a value are removed. Of a row that cannot be read, the
-    cells that name its run are kept. A job that continues in the same file may write its header again, with
-    other columns or in another order: the rows below are read by it.
+    may have left half a number. Surplus cells without a value are removed. A job that continues in the same
+    file may write its header again, with other columns or in another order: the rows below are read by it.
     """
 
     def __init__(self, rows: Records, header: list[str], delimiter: str) -> None:
@@ -155,7 +144,6 @@ class _Rectangle:
         #: The number of lines in what was taken at once.
         self.taken = 0
         self.dropped = Counter[str]()
-        self.unreadable: list[int] = []
         self.notes: tuple[str, ...] = ()
         self._delimiter = delimiter
         self._known = frozenset[str]()
@@ -178,7 +166,7 @@ class _Rectangle:
                 swallowed = line.split(self._delimiter)
                 if len(swallowed) == self._width > 1:
                     self.seen += 1
-                    self._refuse(swallowed, SWALLOWED)
+                    self.dropped[SWALLOWED] += 1
         if len(row) == self._width:
             self._put(row)
         elif len(row) < self._width:
@@ -186,7 +174,7 @@ class _Rectangle:
         elif all(map(is_missing, row[self._width :])):
             self._put(row[: self._width])
         else:
-            self._refuse(row, TOO_LONG)
+            self.dropped[TOO_LONG] += 1
 
     def take(self, lines: str) -> bool:
         """Take whole lines without quotes at once; nothing, and False, where that is not safe."""
@@ -195,7 +183,7 @@ class _Rectangle:
         from entropylaw.logs.readers.plain_lines import columns_of
 
         self.put_short(complete=True)
-        columns = columns_of(lines, self._names, self.rows.kept(self._names), self._texts)
+        columns = columns_of(lines, self._names, self.rows.kept(self._names))
         if columns is None:
             return False
         rows = len(next(iter(columns.values())))
@@ -214,11 +202,6 @@ class _Rectangle:
             self._put(short + [""] * (self._width - len(short)))
         return not complete
 
-    def _refuse(self, row: Sequence[str], reason: str) -> None:
-        self.dropped[reason] += 1
-        self.unreadable.append(self.rows.rows)
-        self._put([row[column] if column in self._labels else "" for column in range(self._width)])
-
     def _put(self, row: list[str]) -> None:
         """Add a row of the current header's length."""
         if self._delimiter != "," and not self.pointed:
@@ -234,8 +217,6 @@ class _Rectangle:
         self._width = len(header)
         # Where the cells are that name a run.
         self._labels = frozenset(column for column, name in enumerate(header) if folded(name) in RUN_NAMES)
-        #: Columns that hold text, as far as is known.
-        self._texts = {header[column] for column in self._labels}
 
     def _restarts(self, row: list[str]) -> bool:
         """Read the rows below by this one if it is a header: two known names at least, and no number."""

@@ -16,7 +16,6 @@ from entropylaw.escaping import counted, in_shell, listing, places, quoted_path,
 from entropylaw.logs.catalog import is_metric, sample_columns, stepless_sample_columns, token_columns
 from entropylaw.logs.runs import (
     FRAME,
-    NO_ROW,
     ROWS_COUNTED,
     Run,
     Table,
@@ -113,6 +112,7 @@ def assemble(
     step: str | None = None,
     run: str | None = None,
     words: Collection[str] = (),
+    supervised: bool = False,
 ) -> tuple[tuple[Run, ...], tuple[tuple[str, InputError], ...]]:
     """Turn a table into runs and errors: of each run that is lost its name, empty if unknown, and the error.
 
@@ -121,12 +121,14 @@ def assemble(
 
     ``name`` is for runs without a label of their own; ``step`` and ``run`` are columns that the user names,
     and so are ``words``, of which those with text are kept at every step.
-    The rows are counted where ``step`` is ``"row"`` and no column has that name.
+    The rows are counted where ``step`` is ``"row"`` and no column has that name. Records of supervised
+    training are set aside, unless ``supervised`` ones are requested, too.
 
     Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
     ``several-rows-a-step``.
     """
-    table = kinds.without_supervised(table, source.path, words)
+    if not supervised:
+        table = kinds.without_supervised(table, source.path, words)
     table, steps = _with_steps(table, source.path, step)
     check_samples(source.path, table.columns, steps.values)
     split = splitting.split_runs(table, steps.values, source.path, run)
@@ -156,11 +158,9 @@ def assemble(
     written = {column: kinds.coded(cells) for column, cells in table.columns.items() if column in words}
     runs = [started for group in split.groups for started in _starts(group, whole, spoiled, written, table)]
     stepless = np.isnan(steps.values)
-    if table.unreadable is not None:
-        stepless &= ~table.unreadable
     dropped = added(table.dropped, {step_column.NO_STEP: int(stepless.sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
-    return tuple(runs), tuple(_lost_runs(split, source.path, table))
+    return tuple(runs), tuple(_lost_runs(split, source.path))
 
 
 def _with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepColumn]:
@@ -236,7 +236,7 @@ def _row_per_sample(path: str, marks: Sequence[str], rows: str, *, stepless: boo
     )
 
 
-def _lost_runs(split: splitting.Split, path: str, table: Table) -> Iterator[tuple[str, InputError]]:
+def _lost_runs(split: splitting.Split, path: str) -> Iterator[tuple[str, InputError]]:
     """Yield the runs that have no step."""
     where = quoted_path(path)
     hint = "mend these records, name another step column with --step, or take them out of the file"
@@ -245,13 +245,6 @@ def _lost_runs(split: splitting.Split, path: str, table: Table) -> Iterator[tupl
             f"none of the {counted(len(rows), 'record')} of run {shown(label)} in {where} has a readable step"
         )
         yield label, InputError("run-without-steps", message, hint)
-    for name in table.lost:
-        error = InputError(
-            "run-without-steps",
-            f"none of the records of run {shown(name)} in {where} can be read",
-            "write the file again, or take the run out of it",
-        )
-        yield name, error
 
 
 def _unread_share(table: Table, split: splitting.Split, whole: Run) -> float:
@@ -262,12 +255,8 @@ def _unread_share(table: Table, split: splitting.Split, whole: Run) -> float:
     of_runs = np.ones(len(whole.step), dtype=bool)
     for _, rows in split.lost:
         of_runs[rows] = False
-    broken = 0
-    if table.unreadable is not None:
-        # A run that is still writing, or was killed, leaves its last record cut off.
-        broken = int((table.unreadable & of_runs)[:-1].sum())
     others = (whole.step_column, *split.columns)
-    stepless = numbers_of_metrics(table, of_runs & ~np.isfinite(whole.step), others)
+    stepless = metric_numbers(table, of_runs & ~np.isfinite(whole.step), others)
     for column, values in whole.columns.items():
         # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
         name = re.sub(r"(?:#|\.)\d+\Z", "", column)
@@ -277,10 +266,10 @@ def _unread_share(table: Table, split: splitting.Split, whole: Run) -> float:
             stepless += int((earlier != values)[both].sum())
     stepped = np.isfinite(whole.step)
     read = sum(int(np.isfinite(whole.columns[name][stepped]).sum()) for name in measured(whole.columns))
-    return max(broken / max(table.rows, 1), stepless / max(stepless + read, 1))
+    return max(table.broken / max(table.rows, 1), stepless / max(stepless + read, 1))
 
 
-def numbers_of_metrics(table: Table, rows: BoolArray, without: Collection[str] = ()) -> int:
+def metric_numbers(table: Table, rows: BoolArray, without: Collection[str] = ()) -> int:
     """How many numbers of metrics some records (m,) have, by the names of their columns.
 
     Those in texts count, and those in parts of records that are not read. Columns ``without`` which are left
@@ -295,7 +284,7 @@ def numbers_of_metrics(table: Table, rows: BoolArray, without: Collection[str] =
         with_text = (row for row in parsed.where if rows[row])
         in_texts += sum(_numbers_in_text(str(cells[row])) for row in islice(with_text, _MOST_SEARCHED))
     by_name = sum(numbers[name] for name in measured(name for name, number in numbers.items() if number))
-    in_parts = sum(number for row, number in table.hidden.items() if row == NO_ROW or rows[row])
+    in_parts = sum(number for row, number in table.hidden.items() if rows[row])
     return by_name + in_texts + in_parts
 
 

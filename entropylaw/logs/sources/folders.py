@@ -26,7 +26,7 @@ from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
 from entropylaw.logs.sources.assemble import (
     FEWEST_EVALUATIONS,
     GENERIC_STEMS,
-    numbers_of_metrics,
+    metric_numbers,
     stepless_samples,
 )
 from entropylaw.logs.sources.bundles import BUNDLES, Bundle
@@ -276,7 +276,9 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
         return _DATABASE
     if table is not None:
         # One metric with several rows per step is a table of something else.
-        may_be = error.slug != "several-rows-a-step" or sum(map(catalog.is_metric, table.columns)) > 1
+        fewest = 2 if error.slug == "several-rows-a-step" else 1
+        may_be = sum(map(catalog.is_metric, table.columns)) >= fewest or _evaluates(table)
+        may_be |= is_headless(table) or (_names_a_log(path) and _counts_rows(table))
     elif content is not None and content.is_text and error.slug != "file-empty":
         may_be = _may_be_text(path, content)
     else:
@@ -306,7 +308,7 @@ def _evaluates(table: Table) -> bool:
         return False
     # Records without any cell are in no column.
     rows = max(len(next(iter(table.columns.values()), ())), *(row + 1 for row in table.hidden), 0)
-    return numbers_of_metrics(table, np.ones(rows, dtype=bool)) >= FEWEST_EVALUATIONS
+    return metric_numbers(table, np.ones(rows, dtype=bool)) >= FEWEST_EVALUATIONS
 
 
 def _has_steps(table: Table) -> bool:

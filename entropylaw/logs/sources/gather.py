@@ -52,6 +52,11 @@ class _Cells:
     def __len__(self) -> int:
         return len(self._rows) + len(self._text_rows)
 
+    @property
+    def is_of_text(self) -> bool:
+        """Whether a cell is text, or written as a nan, or would be kept as text."""
+        return self._label or len(self._text_rows) > 0
+
     def put(self, row: int, cell: object) -> None:
         """Put a cell into a row."""
         # Most cells of a log.
@@ -159,13 +164,14 @@ class Records:
         self._pending.append(cells)
         self.rows += 1
 
-    def kept(self, names: Iterable[str]) -> list[str]:
-        """Those names whose columns are kept, and from now on there."""
-        return [name for name in names if self._column(name) is not None]
+    def kept(self, names: Iterable[str]) -> dict[str, bool]:
+        """The columns of these names that are kept, from now on there → whether they are of text so far."""
+        self._flush()
+        columns = ((name, self._column(name)) for name in names)
+        return {name: column.is_of_text for name, column in columns if column is not None}
 
     def add_rows(self, rows: int, columns: Mapping[str, FloatArray | list[str]]) -> None:
-        """Add so many rows by their columns that are kept: numbers, nan where there is none, or text."""
-        self._flush()
+        """Add so many rows by the columns of :meth:`kept`: numbers, nan where there is none, or text."""
         for name, cells in columns.items():
             if isinstance(cells, list):
                 self._columns[name].put_all(self.rows, cells)

@@ -63,7 +63,7 @@ def describe(result: Fit) -> list[b.Block]:
     read: list[b.Block] = []
     if notes := findings(result, b.READING):
         read = [b.Heading("Read and dropped", name="read", topic=b.READING), b.Notes(notes)]
-    return sections(result, result, b.Heading(result.run, 2, series), further=read)
+    return b.on_axis(result.axis, sections(result, result, b.Heading(result.run, 2, series), further=read))
 
 
 def table(result: Fit) -> b.Table:

@@ -16,6 +16,7 @@ from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.report.figures.palette import ARM_COLOURS
 from entropylaw.report.numbers import format_percent, p_words
 from entropylaw.results import FormAnswer, Why
+from entropylaw.results.axis import STEP, on_axis
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
@@ -58,7 +59,9 @@ class FigureEntry:
     def caption(self, part: Any) -> str:
         """The sentence below it, from the part."""
         words = CAPTIONS[self.name]
-        return words(part) if callable(words) else words
+        caption = words(part) if callable(words) else words
+        first = part[0] if isinstance(part, Sequence) else part
+        return on_axis(caption, getattr(getattr(first, "result", first), "axis", STEP))
 
 
 def answer_of(part: Entry[Fit] | Fit) -> Fit:

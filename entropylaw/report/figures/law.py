@@ -18,6 +18,7 @@ from entropylaw.report.figures import answer_of, better_form, draws_zero, reward
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
 from entropylaw.results import Verdict, Why
+from entropylaw.results.axis import on_axis
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 
@@ -60,7 +61,7 @@ def law_figure(part: Entry[Fit] | Fit) -> Figure:
         axes.set_ylabel(reward_label(part))
         strip.set_ylabel("residual")
         strip.set_xlabel("entropy H (nats per token)", labelpad=2)
-        _step_key(figure, axes, law)
+        _step_key(figure, axes, law, fit.axis)
     return figure
 
 
@@ -86,7 +87,7 @@ def law_title(fit: Fit, law: LawFit) -> str:
         finding = "follows the law"
     elif law.why is not None:
         finding = _FINDINGS.get(law.why, law.why.value)
-    return f"{finding}, R² {numbers.format_r_squared(law.r_squared)}"
+    return f"{on_axis(finding, fit.axis)}, R² {numbers.format_r_squared(law.r_squared)}"
 
 
 def draw_law(axes: Axes, fit: Fit, law: LawFit) -> None:
@@ -198,7 +199,7 @@ def _mark_zero(axes: Axes, law: LawFit) -> None:
     )
 
 
-def _step_key(figure: Figure, axes: Axes, law: LawFit) -> None:
+def _step_key(figure: Figure, axes: Axes, law: LawFit, axis: str) -> None:
     """One row above the axes: dots in the colours of the first step to the last."""
     width, height = figure.get_size_inches()
     y = height * (1 - axes.get_position().y1) - 0.17
@@ -216,7 +217,7 @@ def _step_key(figure: Figure, axes: Axes, law: LawFit) -> None:
             markersize=3.6,
             rasterized=law.n > p.MOST_VECTOR_POINTS,
         )
-    p.write(figure, float(x[-1]) - 0.08, y, f"step {numbers.format_step(law.step[0])}", ha="right")
+    p.write(figure, float(x[-1]) - 0.08, y, f"{axis} {numbers.format_step(law.step[0])}", ha="right")
 
 
 def _steps() -> LinearSegmentedColormap:

@@ -20,6 +20,7 @@ def rewards_figure(entries: Sequence[Entry[Fit]]) -> Figure:
     entropies = {entry.columns["entropy"].column: fit for entry, fit in pairs if fit.law is not None}
     with _panels(len(pairs) + len(entropies)) as (figure, panels):
         panels[-1].set_xlim(*_union([steps_of(fit) for _, fit in pairs]))
+        panels[-1].set_xlabel(pairs[0][1].axis, labelpad=2)
         for axes, (entry, fit) in zip(panels, pairs, strict=False):
             draw_reward(axes, fit, named=False)
             _title(axes, entry.reward)

@@ -204,8 +204,9 @@ def _narrowed(widths: Sequence[int], columns: Sequence[Sequence[str]], room: int
             room = room + less
     fitted = []
     for wide, width in zip(widths, narrow, strict=True):
-        fitted.append(wide if wide - width <= room else width)
-        room -= fitted[-1] - width
+        more = max(min(wide - width, room), 0)
+        fitted.append(width + more)
+        room -= more
     return fitted
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from entropylaw.escaping import counted
-from entropylaw.logs.readers.console import BAD_PAIR, NESTING_PAIR, Printout, Row, dict_pairs, read_lines
+from entropylaw.logs.readers.console import BAD_PAIR, Printout, Row, dict_pairs, read_lines
 from entropylaw.logs.runs.number_parsing import classify
 from entropylaw.logs.runs.step_column import ROLLOUT_AXES
 from entropylaw.logs.sources.registry import FormatFunctions
@@ -35,7 +35,10 @@ def _verl_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
                 continue
         record: dict[str, float] = {}
         pairs = line.split(" - ")
-        for key, number, is_text in map(_verl_pair, pairs):
+        for pair in pairs:
+            called = _CALL_PAIR.fullmatch(pair.strip())
+            key, _, value = called.groups() if called else pair.rpartition(":")
+            number, is_text = classify(value)
             if is_text or not key.strip():
                 printout.dropped[BAD_PAIR] += 1
             else:
@@ -51,13 +54,6 @@ def _lines_like(pairs: Sequence[str]) -> re.Pattern[str] | None:
     if len(shapes) < len(pairs):
         return None
     return re.compile(" - ".join(f"{re.escape(a)}([-+.0-9e]{{1,60}}){re.escape(b)}" for a, b in shapes))
-
-
-def _verl_pair(pair: str) -> tuple[str, float, bool]:
-    """Return the key and the number of ``key:value``, and whether the value is text."""
-    called = _CALL_PAIR.fullmatch(pair.strip())
-    key, _, value = called.groups() if called else pair.rpartition(":")
-    return key, *classify(value)
 
 
 # --- slime ------------------------------------------------------------------------------------------------
@@ -90,12 +86,12 @@ def _slime_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
         ends = [*map(re.Match.start, openings), len(line)][1:]
         for opened, stop in zip(openings, ends, strict=True):
             entry = line[:stop]
-            values, ended, end = dict_pairs(entry, opened.end(), NESTING_PAIR)
+            values, ended, end = dict_pairs(entry, opened.end())
             while not ended:
                 printout.dropped[BAD_PAIR] += 1
                 if (pair := _NEXT_PAIR.search(entry, end)) is None:
                     break
-                further, ended, end = dict_pairs(entry, pair.end(), NESTING_PAIR)
+                further, ended, end = dict_pairs(entry, pair.end())
                 values |= further
             step = rollouts.step(opened["kind"], int(opened["number"]))
             # Durations are left out, too: two processes print them at different times.

@@ -156,6 +156,7 @@ class _History:
             columns=columns,
             rows=rows + self._lost[UNREADABLE],
             dropped=added(self._lost, damage.dropped),
+            broken=self._lost[UNREADABLE],
             notes=(*damage.notes, *column_notes),
             settings=relevant(self._settings),
             config=self._settings,
