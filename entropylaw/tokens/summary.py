@@ -327,5 +327,5 @@ def logprob_mismatch(sums: Sums) -> Iterator[str]:
     unit = " (the factor between nats and bits)" if abs(factor + math.log(math.log(2))) < 0.04 else ""
     yield (
         f"minus the mean log-probability is {ratio:.2f} of the mean entropy{unit}, and 1 for the "
-        f"policy's own tokens: other units, a temperature, or another policy?"
+        f"policy's own tokens: other units, a sampling temperature, or another policy?"
     )

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.report.figures.palette import ARM_COLOURS
-from entropylaw.report.numbers import format_percent
+from entropylaw.report.numbers import format_percent, p_words
 from entropylaw.results import FormAnswer, Why
 from entropylaw.results.axis import STEP, on_axis
 from entropylaw.results.fit import Fit
+from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
 
 if TYPE_CHECKING:
@@ -95,6 +96,25 @@ def drawn_pairs(result: ArmComparison) -> Sequence[Pair]:
     return by_p[:MOST_ROWS]
 
 
+def _law_caption(part: Entry[Fit] | Fit) -> str:
+    """What is drawn of a law: evaluations, the law, a better curve, the average, the reward at H = 0."""
+    # A check of stored fits, which has figures for nothing, does without numpy.
+    from entropylaw.analysis.forms import form_label
+
+    fit = answer_of(part)
+    law = fit.lawful()
+    text = f"{reward_label(part).capitalize()} against entropy; points are evaluations, coloured by step. "
+    text += "The line is the law"
+    better = better_form(law)
+    if not fit.is_broken:
+        if better is not None:
+            text += f"; dashed is {form_label(better.form)}, more probable ({p_words(better.probability)})"
+        text += f". The band is the {format_percent(fit.level)} interval of the average over all forms"
+    if draws_zero(fit):
+        text += "; the square is the law's value at H = 0"
+    return f"{text}. Below are its residuals."
+
+
 def better_form(law: LawFit) -> FormAnswer | None:
     """The most probable functional form, where it is not the law and is drawn.
 
@@ -120,6 +140,21 @@ def draws_zero(fit: Fit) -> bool:
     return law.ceiling.value is not None
 
 
+def _forecast_caption(part: Entry[Fit] | Fit | Forecast) -> str:
+    """What is drawn of the series: a bare forecast is of a run that may go on."""
+    if isinstance(part, Forecast):
+        return f"The reward ahead with its {format_percent(part.level)} interval."
+    fit = answer_of(part)
+    text = "The reward" if fit.law is None else "The reward and the entropy"
+    if fit.keep is not None:
+        text += ", with the step to keep (diamond)"
+    if fit.is_broken:
+        return f"{text}; what is lost is shaded."
+    if fit.forecast is None:
+        return f"{text}."
+    return f"{text}. Dashed is the forecast with its {format_percent(fit.forecast.level)} interval."
+
+
 def _arms_caption(part: ArmComparison) -> str:
     """What is drawn of arms: their curves, or of many the differences."""
     level = format_percent(part.level)
@@ -141,10 +176,8 @@ def _arms_caption(part: ArmComparison) -> str:
 
 
 CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
-    "law": "Reward against entropy, coloured by step. The line is the law, dashed a more probable form; "
-    "the band is the average over all forms, the square the law at H = 0. Below are the residuals.",
-    "forecast": "Reward and entropy by step. The diamond is the step to keep, dashed the forecast with its "
-    "interval, shaded what is lost.",
+    "law": _law_caption,
+    "forecast": _forecast_caption,
     "rewards": "The rewards and the entropy, with the step to keep (diamond). Dashed is the forecast.",
     "phases": lambda part: (
         "The curves, each in a band that holds all of it. Below, the steps of rising and settling with "
