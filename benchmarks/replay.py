@@ -25,7 +25,7 @@ from benchmarks.docs import markdown_table, write_block
 from benchmarks.finished import Finished, for_tuning
 from benchmarks.forecasts import level_of
 from benchmarks.looks import Look, replay
-from entropylaw.analysis.forecast import FEWEST
+from entropylaw.analysis.state import FEWEST
 from entropylaw.analysis.stop import UNLIKELY
 from entropylaw.arrays import FloatArray
 from entropylaw.results.stop import Says

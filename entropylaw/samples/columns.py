@@ -363,8 +363,8 @@ def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> 
         if options.right is None and not pa.types.is_boolean(kinds["right"].value_type):
             raise InputError(
                 "list-of-verdicts",
-                f"{shown(named['right'])} of {shown(file.name)} has a list of numbers in a row, "
-                "and no column has a list of answers",
+                f"{shown(named['right'])} of {shown(file.name)} has lists of numbers, and no column "
+                f"has lists of answers",
                 "name it with --right where each is of one sample",
             )
         named.pop("answer", None)

@@ -187,7 +187,7 @@ def _use_of(split: Split, *, is_of_files: bool, is_once: bool) -> tuple[bool, st
     if is_once:
         return False, f"{shown(name)} numbers the samples of a problem: --by {name} divides them"
     if split.may_number and name == "run" and is_of_files:
-        return False, "files that differ in a number are samples of the same problems: --by run divides them"
+        return False, "files that differ in a number are of the same problems; --by run divides them"
     return True, f"every problem has each of {values}: a row for each; --by '' takes all together"
 
 

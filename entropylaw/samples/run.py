@@ -415,7 +415,7 @@ def sizes(fewest: Sequence[int], requested: Sequence[int]) -> list[int]:
         raise UsageError(
             "k-too-large",
             f"--k {max(requested)}, and every problem has at most {most} samples at a step",
-            "pass@k beyond n would be an extrapolation; see --missing",
+            "pass@k ends at n; see --missing",
         )
     powers = {1 << i for i in range(most.bit_length())}
     return sorted({1, *requested} if requested else powers | {most, min(fewest)})
@@ -442,8 +442,8 @@ def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least
         yield f"problems have {low} to {high} samples: pass@k is given for k up to the fewest"
     if "answer" not in about["columns"]:
         yield (
-            "no column has answers (--answer names one): there are no distinct answers, and maj@k takes all "
-            "wrong samples for one answer"
+            "no column has answers (--answer names one): no distinct answers; in maj@k all wrong "
+            "samples are one answer"
         )
     elif len(set(fewest)) > 1:
         yield f"distinct answers are counted among {least} samples, the fewest of a problem"

@@ -124,8 +124,7 @@ def _check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
                 "shards-differ",
                 f"{shown(file.name)} has column {shown(column)} {_storage(kind)}, "
                 f"{shown(files[0].name)} has it {_storage(expected)}",
-                "write all files with the same columns and types, or name only those that belong "
-                f"together; the file's columns are {listing(list(file.types))}",
+                f"name files with the same columns and types; its columns are {listing(list(file.types))}",
             )
 
 
@@ -157,7 +156,7 @@ def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns
         columns = replace(columns, response=(ROW,))
     elif not columns.response:
         notes.append(
-            "no column identifies responses: no mean of responses, no error between them; see --response"
+            "no column identifies responses (--response): no mean of responses, no error between them"
         )
         columns = replace(columns, prompt=None)
     if columns.prompt is not None and columns.prompt not in columns.response:

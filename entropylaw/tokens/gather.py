@@ -281,7 +281,7 @@ def _problem_of_name(source: Source, suffixes: Collection[str]) -> InputError | 
     if last in _NOT_READ or not _TABLES.isdisjoint(inner):
         return InputError(
             "format-not-read",
-            f"{name} may be a table, in a format or a compression that is not read here ({last})",
+            f"{name} may be a table, in a format that is not read ({last})",
             f"unpack it, or write it as one of {', '.join(sorted(suffixes))}",
         )
     if last in (".json", *_JSON_BUT_NO_TABLE) or _SET_ASIDE.fullmatch(source.path.name):
@@ -290,7 +290,7 @@ def _problem_of_name(source: Source, suffixes: Collection[str]) -> InputError | 
         if not _exists(source.path) or (is_file(source.path) and _may_be_table(source.path)):
             return InputError(
                 "format-not-read",
-                f"{name} may be a table, and its name does not say which format it has",
+                f"{name} may be a table; its name does not say its format",
                 f"rename it: {', '.join(sorted(suffixes))}",
             )
     return None
@@ -308,9 +308,8 @@ def pickled(name: str) -> InputError:
     """The error for a pickle, with the way to convert it."""
     return InputError(
         "pickle-not-opened",
-        f"{shown(name)} is a pickle or an array of Python, which is never opened: it can run any code",
-        "in Python that you trust: torch.load(PATH, weights_only=True), then write its rows with "
-        "pandas.DataFrame(rows).to_parquet(...)",
+        f"{shown(name)} is a pickle or an array of Python, which can run code: never opened",
+        "if you trust it: torch.load(PATH, weights_only=True), then pandas.DataFrame(rows).to_parquet(...)",
     )
 
 

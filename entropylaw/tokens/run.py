@@ -158,12 +158,12 @@ def _check_options(options: TokenOptions) -> None:
         raise UsageError(
             "bad-quantile",
             f"--top-quantile {share:g} is not a share, expected a number between 0 and 1",
-            "0.2 classes the fifth of each step's tokens with the highest entropy as planning",
+            "0.2 is the fifth of each step's tokens with the highest entropy",
         )
     if options.grams is not None and options.backend == "spark":
         raise UsageError(
             "grams-need-duckdb",
-            "--grams reads the tokens of each response in order, which --backend spark does not support",
+            "--grams reads tokens in order, which --backend spark does not support",
             "mark the tokens in a column of the table, or use --backend duckdb",
         )
     if sum(map(bool, (options.planning, share, options.grams))) > 1:
@@ -226,7 +226,7 @@ def _by_grams(
     if missing:
         raise InputError(
             "grams-need-text",
-            "grams are matched in the text of each response, and there is no column of " + ", ".join(missing),
+            "grams are matched in text, and there is no column of " + ", ".join(missing),
             f"name it with --{', --'.join(missing)}; token ids are not text: decode them first",
         )
     grams = read_grams(listed)
@@ -270,8 +270,8 @@ def _finished(
         rule = {"rule": f"top quantile, {share}", "share": options.top_quantile}
         notes = [
             *notes,
-            f"planning = the {share} of each step's tokens with the highest entropy: a choice, not a finding;"
-            " cut at the nearest edge of a bin (class_cut)",
+            f"planning = the {share} of each step's tokens with the highest entropy, a convention; cut "
+            f"at the nearest edge of a bin (class_cut)",
         ]
     elif rule["rule"] == "none":
         notes = [*notes, "no class column; --class, --top-quantile or --grams defines classes"]
