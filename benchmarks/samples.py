@@ -402,7 +402,7 @@ def main() -> None:
         table(f"world | {fate_columns} | mistaken", fates(draws // 40)),
         "Processor time in seconds, the least of three calls in one process. *Bare* is DuckDB alone, which "
         "counts the samples and the answers of every problem; *counts* are the same of the command, whose "
-        "columns are found and checked; *all* has the numbers of each step, too. Memory is that of the "
+        "columns are found and checked; *all* has the numbers of each step as well. Memory is that of the "
         "command, in MiB.",
         table(
             "rows | format | bare | counts | counts / bare | all | memory",
