@@ -47,7 +47,7 @@ FATES = ((16, 100, 0.06), (128, 100, 0.01), (128, 500, 0.01))
 LAB = Path(__file__).parent.parent / "data" / "lab2"
 LEVEL = 0.95
 MOST_LINES = 1_000_000
-"""Rows up to which a table is timed as JSON lines, too."""
+"""Rows up to which a table is also timed as JSON lines."""
 
 
 def never(random: Generator, size: int) -> Floats:
