@@ -21,11 +21,9 @@ from benchmarks import finished
 from benchmarks.cuts import CUTS, cuts_of, peers
 from benchmarks.docs import write_block
 from benchmarks.finished import Finished, for_tuning
-from benchmarks.prototypes import prototype
 from benchmarks.simulated import SHAPES, policy, shape
 from entropylaw.analysis.forecast import (
     AHEAD,
-    FARTHEST,
     SoFar,
     ahead,
     p_ever,
@@ -57,8 +55,7 @@ class Case:
 
     ``outcome`` is the mean of three evaluations around the target, ``then`` the level there, and ``highest``
     that up to there, by the whole run. ``last`` is the last reward, ``spread`` the range, ``gain`` the gain
-    that counts, ``unit`` that of fixed gains, ``seen`` the least and the largest reward so far, and
-    ``others`` what simple methods say.
+    that counts, ``unit`` that of fixed gains, and ``others`` what simple methods say.
     """
 
     group: str
@@ -72,7 +69,6 @@ class Case:
     outcome: float
     then: float
     highest: float
-    seen: tuple[float, float]
     others: dict[str, float | None]
 
 
@@ -103,7 +99,6 @@ def cases_of(
         if compared:
             entropy = np.full(run.step.size, 0.0) if run.entropy is None else run.entropy
             others = peers(step, entropy[:until], reward, at, entropy[nearest])
-            others |= of_prototype(step, reward, run.most)
         cases.append(
             Case(
                 group=run.group,
@@ -117,7 +112,6 @@ def cases_of(
                 outcome=float(run.reward[nearest].mean()),
                 then=float(later[-1]),
                 highest=float(later.max()),
-                seen=(float(reward.min()), float(reward.max())),
                 others=others,
             )
         )
@@ -128,21 +122,6 @@ def level_of(run: Finished) -> FloatArray:
     """The level of a whole run, at its evaluations."""
     levels = levels_of(run.step, run.reward, is_share=is_share_of_count(run.reward, run.most))
     return np.interp(run.step, levels.blocks.step, levels.level())
-
-
-def of_prototype(step: FloatArray, reward: FloatArray, most: float | None) -> dict[str, float | None]:
-    """What the prototype says: the reward, its interval, and the probability of the gain that counts."""
-    design = prototype("state")
-    if design is None:
-        return {}
-    _, _, gain, features = design.features(step, reward, most)
-    centre, low, high = design.ends(features)
-    return {
-        "prototype": float(centre),
-        "prototype low": float(low),
-        "prototype high": float(high),
-        "prototype gain": float(design.chance(features, features["now"] + gain)),
-    }
 
 
 def to_test(run: Finished) -> list[Case]:
@@ -276,17 +255,9 @@ def figures(result: Tested) -> dict[str, str]:
         rows[f"Brier to the base rate's, gain {name}, repositories alike"] = " · ".join(
             f"{ratio[1]:.2f}" for ratio in ratios
         )
-    rows["P(gain then) and P(gain ever) of the gain that counts, median"] = " · ".join(
-        f"{np.median(p[0]):.2f}" for p in (result.p_gain, result.p_ever)
-    )
     rows["covered · missed above · below · worst repository"] = shares_of(
         result.low, result.high, outcome, keys
     )
-    beyond = [
-        (low < 0 <= case.seen[0]) or (high > 1 >= case.seen[1] >= 0.95)
-        for low, high, case in zip(result.low, result.high, cases, strict=True)
-    ]
-    rows["ends beyond what the run so far shows to be possible"] = str(sum(beyond))
     rows["width of the interval in ranges, median"] = f"{np.median((result.high - result.low) / spread):.2f}"
     noise = np.array([case.done.noise for case in cases]) / np.sqrt(3.0)
     own = np.maximum(np.abs(result.centre - outcome), noise)
@@ -300,36 +271,14 @@ def figures(result: Tested) -> dict[str, str]:
         )
     )
     others = []
-    for name in ("three_lines", "law", "scalerl", "prototype"):
+    for name in ("three_lines", "law", "scalerl"):
         guess = np.array([case.others.get(name) for case in cases], dtype=float)
         there = np.isfinite(guess)
         error = np.maximum(np.abs(guess - outcome), noise)
         value = np.exp(np.mean(np.log(own[there] / error[there]))) if there.any() else np.nan
         others.append("—" if np.isnan(value) else f"{value:.2f}")
-    rows["error to three lines' · the law's · ScaleRL's · the prototype's"] = " · ".join(others)
-    return rows | figures_of_prototype(result)
-
-
-def figures_of_prototype(result: Tested) -> dict[str, str]:
-    """The same figures of the prototype, dashes where it is absent."""
-    covered = "—"
-    ratio = "—"
-    if result.cases and "prototype" in result.cases[0].others:
-        keys = keys_of(result.cases)
-        outcome = np.array([case.outcome for case in result.cases])
-        low, high, p = (
-            np.array([case.others[f"prototype {name}"] for case in result.cases], dtype=float)
-            for name in ("low", "high", "gain")
-        )
-        done, _ = stacked(result.cases)
-        low, high = np.clip([low, high], done.least, done.most)
-        covered = shares_of(low, high, outcome, keys)
-        ratio = " · ".join(f"{value:.2f}" for value in brier(p, gained(result)[0], keys))
-    of_gain = "the gain that counts, all cuts · repositories alike"
-    return {
-        "the prototype's covered · missed above · below · worst repository": covered,
-        f"the prototype's Brier to the base rate's, {of_gain}": ratio,
-    }
+    rows["error to three lines' · the law's · ScaleRL's"] = " · ".join(others)
+    return rows
 
 
 def bins_table(results: dict[str, Tested]) -> list[str]:
@@ -351,26 +300,6 @@ def bins_table(results: dict[str, Tested]) -> list[str]:
                 cells.append(f"{p[inside].mean():.2f} → {came[inside].mean():.2f} ({inside.sum()})")
             lines.append(f"| {'ever' if ever else 'then'}, {low:g}–{high:g} | {' | '.join(cells)} |")
     return lines
-
-
-def first_part(runs: Sequence[Finished]) -> str:
-    """From the first 15 %: the error to the last value's, geometric mean over runs, and the worst."""
-    ratios = []
-    for run in runs:
-        until = max(8, round(0.15 * run.step.size))
-        step = run.step[:until]
-        reward = run.reward[:until]
-        if until > run.step.size - 4 or not np.ptp(reward):
-            continue
-        levels = levels_of(step, reward, is_share=is_share_of_count(reward, run.most))
-        done = so_far(step, reward, levels, run.most)
-        lead = (run.step[until:] - step[-1]) / (step[-1] - step[0])
-        lead = lead[lead <= FARTHEST]
-        truth = run.reward[until:][: lead.size]
-        error = np.sqrt(np.mean((ahead(done, lead).centre - truth) ** 2))
-        last_error = np.sqrt(np.mean((reward[-1] - truth) ** 2))
-        ratios.append(max(error, done.noise) / max(last_error, done.noise))
-    return f"{np.exp(np.mean(np.log(ratios))):.2f} · {max(ratios):.2f}" if ratios else "—"
 
 
 def gain_table(count: int = 400) -> list[str]:
@@ -400,19 +329,15 @@ def report(left_out: bool) -> str:
     results = {name: tested(every(to_test, some)) for name, some in runs.items()}
     columns = {name: figures(result) for name, result in results.items()}
     cuts = [f"{len(result.cases)} ({len(set(keys_of(result.cases)))})" for result in results.values()]
-    first = [first_part(some) for some in runs.values()]
     lines = [
-        f"Repositories for tuning: {', '.join(sorted({run.group for run in halves[True]}))}.",
-        f"Left out of all choices: {', '.join(sorted({run.group for run in halves[False]}))}.",
-        "",
         f"| figure; gain that counts · .01 · .03 | {' | '.join(columns)} |",
         f"| --- |{' ---: |' * len(columns)}",
         f"| cuts (repositories or arms) | {' | '.join(cuts)} |",
     ]
     for name in next(iter(columns.values())):
         lines.append(f"| {name} | {' | '.join(column[name] for column in columns.values())} |")
-    lines.append(f"| from the first 15 %: error to the last value's, worst | {' | '.join(first)} |")
-    lines += ["", *bins_table(results)]
+    public_results = {name: result for name, result in results.items() if name.endswith("half")}
+    lines += ["", *bins_table(public_results)]
     return "\n".join([*lines, "", "Simulated rewards:", "", *gain_table()])
 
 

@@ -30,9 +30,6 @@ from entropylaw.analysis.stop import UNLIKELY
 from entropylaw.arrays import FloatArray
 from entropylaw.results.stop import Says
 
-FLAT = 1.0 / 3.0
-"""Share of the plan over which a reward is flat at a stop."""
-
 PATIENCE = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8)
 """Shares of the plan without a new best reward at a stop."""
 
@@ -41,9 +38,6 @@ LARGE = 0.015
 
 REGRETS = (0.005, 0.01, 0.02)
 """Regrets at which the steps are compared that the stop line's rule and patience save."""
-
-EVALUATIONS = (8, 24)
-"""Numbers of evaluations without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,17 +67,6 @@ def said(play: Played, *, word: Says) -> int | None:
     return next((look.until for look in play.looks if look.line.says == word), None)
 
 
-def flat_for(play: Played, *, share: float) -> int | None:
-    """The first look at which the state has been flat for a share of the plan."""
-    step = play.run.step
-    least = share * (step[-1] - step[0]) * (1.0 - 1e-9)
-    for look in play.looks:
-        state = look.line.state
-        if state is not None and state.word == "flat" and look.line.step - state.since >= least:
-            return look.until
-    return None
-
-
 def unlikely_without_best(play: Played, *, share: float) -> int | None:
     """The first look that far after the best reward at which a gain at any later step is unlikely."""
     step = play.run.step
@@ -96,7 +79,7 @@ def unlikely_without_best(play: Played, *, share: float) -> int | None:
     return None
 
 
-def without_best(play: Played, *, share: float = 0.0, evaluations: int = 0) -> int | None:
+def without_best(play: Played, *, share: float) -> int | None:
     """The first evaluation, of eight or more, that far after the best reward so far."""
     step = play.run.step
     reward = play.run.reward
@@ -104,7 +87,7 @@ def without_best(play: Played, *, share: float = 0.0, evaluations: int = 0) -> i
     for i in range(step.size - 1):
         if reward[i] > reward[best]:
             best = i
-        is_far = step[i] - step[best] >= share * (step[-1] - step[0]) and i - best >= evaluations
+        is_far = step[i] - step[best] >= share * (step[-1] - step[0])
         if i + 1 >= FEWEST and is_far:
             return i + 1
     return None
@@ -146,15 +129,7 @@ def rules() -> dict[str, Rule]:
     """The rules, by their names in the table."""
     words: tuple[Says, ...] = ("stop", "broken", "exploded")
     named: dict[str, Rule] = {f"the stop line, `{word}`": partial(said, word=word) for word in words}
-    named |= {f"flat for {FLAT:.2f} of the plan": partial(flat_for, share=FLAT)}
-    named |= {
-        f"P(gain ever) < {UNLIKELY}, no best for {share} of the plan": partial(
-            unlikely_without_best, share=share
-        )
-        for share in PATIENCE
-    }
-    named |= {f"patience of {share} of the plan": partial(without_best, share=share) for share in PATIENCE}
-    named |= {f"patience of {n} evaluations": partial(without_best, evaluations=n) for n in EVALUATIONS}
+    named["patience of half of the plan"] = partial(without_best, share=0.5)
     named |= {"entropy halved within 150 steps": halved, "entropy below 0.18 at the start": low_at_start}
     if find_spec("rl_doctor") is not None:
         named |= {

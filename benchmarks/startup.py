@@ -87,8 +87,8 @@ def commands(fits: list[str], log: str) -> dict[str, list[str]]:
             "check",
             *fits,
             *gate,
-            "--format",
-            "junit",
+            "--junit",
+            "-",
         ],
         f"`entropylaw fit`, CSV of {ROWS} rows": [*ours, "fit", log, "--no-save"],
     }

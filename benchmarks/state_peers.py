@@ -1,19 +1,16 @@
-"""What is said of a run by the package, and by two peers: the prototype, and a rule of ten lines."""
+"""What is said of a run by the package, and by a rule of ten lines."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from benchmarks.prototypes import prototype
-from entropylaw.analysis.state import FEWEST, state_of
+from entropylaw.analysis.state import state_of
 from entropylaw.arrays import FloatArray
 from entropylaw.results.state import State
 
-OURS, PEER, RULE = "state_of", "prototype", "ten lines"
+OURS, RULE = "state_of", "ten lines"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,33 +23,7 @@ class Said:
 
 
 Answers = dict[str, Said]
-"""By :data:`OURS`, :data:`PEER` and :data:`RULE`."""
-
-
-@lru_cache(maxsize=4)
-def look_of_prototype(step: bytes, reward: bytes, most: float | None) -> Any:
-    """The prototype's state at one look; the last look at a run is the one before at the next evaluation."""
-    return prototype("state").state(np.frombuffer(step), np.frombuffer(reward), most)
-
-
-def by_prototype(
-    step: FloatArray, reward: FloatArray, most: float | None = None, end: float | None = None
-) -> Said | None:
-    """The prototype's word on which two looks agree; None where it is absent."""
-    if prototype("state") is None:
-        return None
-    if end is not None and end > step[-1]:
-        step = np.append(step, end)
-        reward = np.append(reward, np.nan)
-    found = look_of_prototype(step.tobytes(), reward.tobytes(), most)
-    word = found.word
-    # A loss needs no second look, and "cannot tell" stays after any.
-    if word not in ("broken", "cannot tell") and step.size > FEWEST:
-        before = look_of_prototype(step[:-1].tobytes(), reward[:-1].tobytes(), most)
-        if before is not None and before.word != word:
-            word = "cannot tell"
-    last = step[np.isfinite(reward)][-1]
-    return Said(word=word, is_other_step=found.best_step != last, gained=found.gained[1:])
+"""By :data:`OURS` and :data:`RULE`."""
 
 
 def by_thirds(reward: FloatArray, gain: float) -> Said:
@@ -82,8 +53,6 @@ def answers_of(
     reward: FloatArray,
     most: float | None = None,
     end: float | None = None,
-    *,
-    with_peer: bool = True,
 ) -> tuple[Answers, State]:
     """What each says of a run of 8 evaluations or more, and our whole state."""
     state = state_of(step, reward, end=end, max_reward=most)
@@ -95,7 +64,4 @@ def answers_of(
         OURS: Said(word=state.word, is_other_step=other, gained=interval),
         RULE: by_thirds(reward, state.gain),
     }
-    peer = by_prototype(step, reward, most, end) if with_peer else None
-    if peer is not None:
-        answers[PEER] = peer
     return answers, state

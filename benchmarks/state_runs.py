@@ -24,9 +24,9 @@ from benchmarks.state_worlds import (
     sparse_line,
     sudden,
 )
-from entropylaw.analysis.state import FEWEST, RANGE_GAIN, is_share_of_count, state_of
+from entropylaw.analysis.state import FEWEST
 from entropylaw.arrays import FloatArray
-from entropylaw.engine.levels import blocks_of, levels_of
+from entropylaw.engine.levels import blocks_of
 
 SEEDS = {"tuned on": 1, "set aside": 4711}
 
@@ -42,9 +42,6 @@ SEEN: dict[str, tuple[Draw, int]] = {
     "a line of ten noise sds, n 40": (line, 40),
     "share .01 → .06 of 16, n 500": (sparse_line, 500),
 }
-
-PEER_EVERY = 2
-"""The prototype is given every second simulated run: its looks take longest."""
 
 MOST_PAIRS = 15
 """Pairs of neighbouring evaluations at which the word of a longer run is compared."""
@@ -118,7 +115,7 @@ def results_of(cell: Cell, seeds: str, numbers: Iterable[int]) -> list[Result]:
                 levels = blocks_of(step, run.level).value
                 gained = float(levels[-1] - levels[0])
                 changes = (line_over(run.level, 1.0 / 2.0), line_over(run.level, 1.0 / 3.0))
-            answers, state = answers_of(step, run.reward, run.most, with_peer=number % PEER_EVERY == 0)
+            answers, state = answers_of(step, run.reward, run.most)
             result = Result(
                 answers=answers,
                 gained=gained,
@@ -144,13 +141,12 @@ def line_over(level: FloatArray, share: float) -> float:
 class Looked:
     """What was said of a finished run, at its end and at its cuts.
 
-    ``tenth`` is our word at its end, with a gain of a tenth of the fitted range alone. ``changes`` are those
-    of the word per 10 evaluations, and ``came`` the word at a cut and whether a gain came after it.
+    ``changes`` are those of the word per 10 evaluations, and ``came`` the word at a cut and whether a gain
+    came after it.
     """
 
     run: Finished
     end: Answers
-    tenth: str
     changes: dict[str, float]
     came: tuple[tuple[Answers, bool], ...]
 
@@ -161,21 +157,9 @@ def looked_at(run: Finished, *, is_public: bool) -> Looked:
         return Looked(
             run=run,
             end=answers_of(run.step, run.reward, run.most, run.end)[0],
-            tenth=with_tenth(run),
             changes=changes_of(run) if is_public else {},
             came=tuple(came_after(run)),
         )
-
-
-def with_tenth(run: Finished) -> str:
-    """The word of a run whose gain that counts, if it is no share, is a tenth of the fitted range."""
-    gain = None
-    is_share = is_share_of_count(run.reward, run.most)
-    if not is_share:
-        levels = levels_of(run.step, run.reward)
-        gain = RANGE_GAIN * float(np.ptp(levels.level()))
-    state = state_of(run.step, run.reward, end=run.end, max_reward=run.most, gain=gain)
-    return "" if state is None else state.word
 
 
 def changes_of(run: Finished) -> dict[str, float]:

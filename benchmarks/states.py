@@ -8,19 +8,14 @@ python -m benchmarks.states --runs 50 --jobs 4  runs per cell, and processes
 from __future__ import annotations
 
 import argparse
-import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from benchmarks.docs import markdown_table, write_block
-from benchmarks.finished import Finished, for_tuning, lab, public
-from benchmarks.prototypes import prototype
-from benchmarks.state_peers import OURS, PEER, RULE, Said
+from benchmarks.finished import for_tuning, lab, public
+from benchmarks.state_peers import OURS, RULE, Said
 from benchmarks.state_runs import (
     KINDS,
     LOST,
@@ -35,40 +30,18 @@ from benchmarks.state_runs import (
     results_of,
 )
 from benchmarks.state_worlds import FLAT, OTHERS, VISIBLE, VISIBLE_LONG, sudden
-from entropylaw.analysis.state import FEWEST, state_of
+from entropylaw.analysis.state import FEWEST
 from entropylaw.results.state import WORDS
 
 FAILING = ("blow_up", "explosion", "hacked", "chain_collapse", "sft_after_grpo", "sft_grpo_sft")
 """Arms of the lab whose runs lose their reward."""
 
 
-# -- time ----------------------------------------------------------------------------------------------------
-
-
-def times(runs: Sequence[Finished]) -> dict[str, float]:
-    """Processor time in ms per run with one thread: our two looks, and the prototype's one."""
-    methods: dict[str, Callable[[Finished], Any]] = {
-        OURS: lambda run: state_of(run.step, run.reward, max_reward=run.most)
-    }
-    module = prototype("state")
-    if module is not None:
-        methods[PEER] = lambda run: module.state(run.step, run.reward, run.most)
-    found = {}
-    with threadpool_limits(1):
-        for name, state in methods.items():
-            state(runs[0])
-            start = time.process_time()
-            for run in runs:
-                state(run)
-            found[name] = 1e3 * (time.process_time() - start) / len(runs)
-    return found
-
-
 # -- the page ------------------------------------------------------------------------------------------------
 
 Simulated = dict[Cell, list[Result]]
 
-NAMES = (OURS, PEER, RULE)
+NAMES = (OURS, RULE)
 
 
 def share(hits: Iterable[bool]) -> str:
@@ -81,14 +54,9 @@ def share(hits: Iterable[bool]) -> str:
     return f"{text} %"
 
 
-def said_by(name: str, results: Iterable[Result]) -> list[Said]:
-    """What one said of simulated runs."""
-    return [result.answers[name] for result in results if name in result.answers]
-
-
 def shares(results: Sequence[Result], hit: Callable[[Said], bool]) -> list[str]:
     """Per cent of simulated runs of which each said something."""
-    return [share(hit(said) for said in said_by(name, results)) for name in NAMES]
+    return [share(hit(result.answers[name]) for result in results) for name in NAMES]
 
 
 def pooled(found: Simulated, kinds: Iterable[str], n: int | None = None) -> list[Result]:
@@ -127,22 +95,21 @@ def is_decided(said: Said) -> bool:
     return said.word != "cannot tell"
 
 
-def not_lost(found: Simulated) -> list[list[str]]:
-    """False losses, by the number of evaluations."""
-    rows = []
-    for n in SIZES:
-        results = pooled(found, (*FLAT, *OTHERS), n)
-        rows.append([f"flat, rising, peak or saw-teeth, n {n}", "≤ 0.5 %", *shares(results, is_broken)])
-    return rows
+def broken_in(groups: Sequence[Sequence[Result]], name: str) -> list[float]:
+    """The shares of groups of simulated runs that one calls broken."""
+    return [float(np.mean([is_broken(result.answers[name]) for result in some])) for some in groups]
 
 
-def lost(found: Simulated) -> list[list[str]]:
-    """Losses that are found."""
-    rows = []
-    for cell, results in found.items():
-        if cell.kind in LOST:
-            required = "100 %" if KINDS[cell.kind] is sudden else "≥ 95 %"
-            rows.append([f"{cell.kind}, n {cell.n}", required, *shares(results, is_broken)])
+def losses(found: Simulated) -> list[list[str]]:
+    """False losses, and losses that are found: the worst number of evaluations."""
+    healthy = [pooled(found, (*FLAT, *OTHERS), n) for n in SIZES]
+    falsely = [f"{100 * max(broken_in(healthy, name)):.1f} %" for name in NAMES]
+    rows = [["`broken`, of flat, rising, peaked or saw-toothed runs, worst n", "≤ 0.5 %", *falsely]]
+    for kind in LOST:
+        required = "100 %" if KINDS[kind] is sudden else "≥ 95 %"
+        groups = [results for cell, results in found.items() if cell.kind == kind]
+        least = [f"{100 * min(broken_in(groups, name)):.0f} %" for name in NAMES]
+        rows.append([f"`broken`, loss of {kind}, worst n", required, *least])
     return rows
 
 
@@ -153,10 +120,7 @@ def lab_losses(runs: Sequence[Looked]) -> list[list[str]]:
     healthy = [looked for looked in judged if looked.run.arm not in FAILING]
     rows = []
     for label, required, some in (("failing", "18", failing), ("other", "≤ 3", healthy)):
-        broken = [
-            str(sum(is_broken(looked.end[name]) for looked in some)) if name in some[0].end else "–"
-            for name in NAMES
-        ]
+        broken = [str(sum(is_broken(looked.end[name]) for looked in some)) for name in NAMES]
         rows.append([f"lab: broken, of the {len(some)} {label} runs", required, *broken])
     return rows
 
@@ -176,13 +140,9 @@ def flats(found: Simulated) -> list[list[str]]:
     ):
         rows.append([label, required, *shares(pooled(found, some), has_direction)])
     results = pooled(found, (*kinds, *FLAT))
-    rows.append(["another step than the last is kept, all flat runs", "≤ 2 %", *other_steps(results)])
+    other = share(result.answers[OURS].is_other_step for result in results)
+    rows.append(["another step than the last is kept, all flat runs", "≤ 2 %", other, "–"])
     return rows
-
-
-def other_steps(results: Sequence[Result]) -> list[str]:
-    """Per cent of runs of which another step than the last is kept; the rule keeps none."""
-    return [*shares(results, lambda said: said.is_other_step)[:2], "–"]
 
 
 def seen(found: Simulated) -> list[list[str]]:
@@ -200,46 +160,31 @@ def decided(runs: Sequence[Looked]) -> list[list[str]]:
         ("all", runs),
         ("repositories for tuning", [looked for looked in runs if for_tuning(looked.run.group)]),
         ("others", [looked for looked in runs if not for_tuning(looked.run.group)]),
-        ("without an entropy", [looked for looked in runs if looked.run.entropy is None]),
     )
     for label, some in groups:
         required = "≥ 60 %" if label in ("all", "others") else ""
-        said = [
-            share(is_decided(looked.end[name]) for looked in some if name in looked.end) for name in NAMES
-        ]
+        said = [share(is_decided(looked.end[name]) for looked in some) for name in NAMES]
         rows.append([f"public rewards with a word, {label}: {len(some)}", required, *said])
-    tenth = share(looked.tenth != "cannot tell" for looked in runs)
-    rows.append(["the same, all, with a gain of a tenth of the range alone", "", tenth, "–", "–"])
     return rows
 
 
-def steadiness(runs: Sequence[Looked]) -> list[list[str]]:
-    """Changes of the word per 10 evaluations: of all evaluations together, and a mean over public rewards."""
-    together = []
-    alike = []
-    for name in NAMES:
-        some = [looked for looked in runs if name in looked.changes]
-        rates = [looked.changes[name] for looked in some]
-        evaluations = [looked.run.step.size - FEWEST for looked in some]
-        together.append(f"{np.average(rates, weights=evaluations):.2f}" if some else "–")
-        alike.append(f"{np.mean(rates):.2f}" if some else "–")
-    label = "changes of the word per 10 evaluations, public"
-    return [[f"{label}, all evaluations", "≤ 0.6", *together], [f"{label}, rewards alike", "", *alike]]
+def steadiness(runs: Sequence[Looked]) -> list[str]:
+    """Changes of the word per 10 evaluations, of all evaluations of public rewards together."""
+    evaluations = [looked.run.step.size - FEWEST for looked in runs]
+    rates = [np.average([looked.changes[name] for looked in runs], weights=evaluations) for name in NAMES]
+    return ["changes of the word per 10 evaluations, public", "≤ 0.6", *(f"{rate:.2f}" for rate in rates)]
 
 
 def covered(found: Simulated) -> list[list[str]]:
-    """How often the interval of what was gained has the true value."""
+    """How often the interval of what was gained has the true value; the rule has none."""
     rows = []
     for n in SIZES:
-        texts = []
-        for name in NAMES:
-            hits = []
-            for result in pooled(found, (*FLAT, *OTHERS), n):
-                interval = result.answers[name].gained if name in result.answers else None
-                if interval is not None and result.gained is not None:
-                    hits.append(interval[0] <= result.gained <= interval[1])
-            texts.append(share(hits))
-        rows.append([f"`gained` covered by 95 % intervals, n {n}", "95 %", *texts])
+        hits = []
+        for result in pooled(found, (*FLAT, *OTHERS), n):
+            interval = result.answers[OURS].gained
+            if interval is not None and result.gained is not None:
+                hits.append(interval[0] <= result.gained <= interval[1])
+        rows.append([f"`gained` covered by 95 % intervals, n {n}", "95 %", share(hits), "–"])
     return rows
 
 
@@ -276,26 +221,8 @@ def right(found: Simulated) -> str:
     return markdown_table(["word", *(f"n {n}" for n in SIZES)], [*rows, ["any of them is said", *said]])
 
 
-def by_kind(found: Simulated) -> str:
-    """What was said of every kind and size of runs that are not lost: ours."""
-    rows = []
-    for kind in (*FLAT, *OTHERS, *VISIBLE, *VISIBLE_LONG):
-        for n in SIZES:
-            some = said_by(OURS, pooled(found, [kind], n))
-            if some:
-                counts = Counter(said.word for said in some)
-                rows.append(
-                    [
-                        f"{kind} · {n}",
-                        *(f"{100 * counts[word] / len(some):.1f}" for word in WORDS),
-                        f"{100 * np.mean([said.is_other_step for said in some]):.1f}",
-                    ]
-                )
-    return markdown_table(["kind · n", *(f"{word}, %" for word in WORDS), "other step kept, %"], rows)
-
-
 def futures(runs: Sequence[Looked], laboratory: Sequence[Looked]) -> str:
-    """What came half a run later after each word."""
+    """What came half a run later after each of our words."""
     groups = {
         "repositories for tuning": [looked for looked in runs if for_tuning(looked.run.group)],
         "other repositories": [looked for looked in runs if not for_tuning(looked.run.group)],
@@ -305,62 +232,39 @@ def futures(runs: Sequence[Looked], laboratory: Sequence[Looked]) -> str:
     for word in WORDS:
         texts = []
         for some in groups.values():
-            for name in (OURS, PEER):
-                came = [
-                    gained
-                    for looked in some
-                    for answers, gained in looked.came
-                    if name in answers and answers[name].word == word
-                ]
-                texts.append(f"{share(came)} of {len(came)}")
+            came = [
+                gained for looked in some for answers, gained in looked.came if answers[OURS].word == word
+            ]
+            texts.append(f"{share(came)} of {len(came)}")
         rows.append([f"`{word}`", *texts])
-    return markdown_table(["after", *(f"{group}: {name}" for group in groups for name in (OURS, PEER))], rows)
-
-
-def repositories(runs: Sequence[Looked]) -> str:
-    """Our words about the rewards of every repository."""
-    rows = []
-    for group in sorted({looked.run.group for looked in runs}):
-        some = [looked for looked in runs if looked.run.group == group]
-        counts = Counter(looked.end[OURS].word for looked in some)
-        changes = np.mean([looked.changes[OURS] for looked in some])
-        half = "tuning" if for_tuning(group) else "other"
-        rows.append([group, half, str(len(some)), *(str(counts[word]) for word in WORDS), f"{changes:.2f}"])
-    return markdown_table(["repository", "half", "rewards", *WORDS, "changes per 10 evaluations"], rows)
+    return markdown_table(["after", *groups], rows)
 
 
 def page(
     found: Simulated,
     runs: Sequence[Looked],
     laboratory: Sequence[Looked],
-    ms: dict[str, float],
     per_cell: int,
 ) -> str:
     """The tables of the page."""
-    took = [f"{ms[name]:.1f} ms" if name in ms else "–" for name in NAMES]
-    rows = [*not_lost(found), *lost(found)]
+    rows = losses(found)
     if laboratory:
         rows += lab_losses(laboratory)
     rows += [*flats(found), *seen(found), *covered(found)]
     if runs:
-        rows += [*decided(runs), *steadiness(runs)]
-    rows.append(["processor time per public or lab reward: two looks · one look", "≤ 2 : 1", *took])
+        rows += [*decided(runs), steadiness(runs)]
     parts = [
-        f"{per_cell} runs per cell, the prototype every second one, with the same two looks. A share of "
-        f"{per_cell} has a standard error of up to {50.0 / np.sqrt(per_cell):.1f} points.",
+        f"{per_cell} runs per cell: a share has a standard error of up to "
+        f"{50.0 / np.sqrt(per_cell):.1f} points.",
         markdown_table(["what", "required", *NAMES], rows),
         "How often a word of `state_of` was right, of all simulated runs whose level is known:",
         right(found),
-        "What `state_of` said of simulated runs that are not lost:",
-        by_kind(found),
     ]
     if runs:
         parts += [
             "Rewards cut at a third, half and two thirds: how often the mean of three evaluations half as "
             "many steps later was higher than the level by the gain that counts.",
             futures(runs, laboratory),
-            "Public rewards by repository, at their end:",
-            repositories(runs),
         ]
     return "\n\n".join(parts)
 
@@ -375,8 +279,6 @@ def main() -> None:
     options = parser.parse_args()
     public_runs = public()
     lab_runs = lab()
-    # Times are taken before other processes run.
-    ms = times([*public_runs, *lab_runs])
     with ProcessPoolExecutor(options.jobs) as pool:
         jobs = {cell: pool.submit(results_of, cell, options.seeds, range(options.runs)) for cell in cells()}
         looks = [pool.submit(looked_at, run, is_public=True) for run in public_runs]
@@ -384,7 +286,7 @@ def main() -> None:
         found = {cell: job.result() for cell, job in jobs.items()}
         looked = [job.result() for job in looks]
         laboratory = [job.result() for job in of_lab]
-    text = page(found, looked, laboratory, ms, options.runs)
+    text = page(found, looked, laboratory, options.runs)
     print(text)
     if options.write:
         write_block("state", text)

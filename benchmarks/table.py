@@ -1,9 +1,9 @@
-"""What the engine's table covers and costs, beside a prototype on the same runs where there is one.
+"""What the engine's table covers and costs.
 
 python -m benchmarks.table --seeds aside --runs 40 --jobs 2    all cells, and docs/benchmarks/table.md
 python -m benchmarks.table --only quadrature                   cells of that name, printed, of the tuned seeds
 
-It needs numpy, scipy, msgspec and threadpoolctl. Figures of the prototype are left out where it is absent.
+It needs numpy, scipy, msgspec and threadpoolctl.
 """
 
 from __future__ import annotations
@@ -24,13 +24,11 @@ from threadpoolctl import threadpool_limits
 import entropylaw
 from benchmarks.docs import markdown_table, write_block
 from benchmarks.foreign_worlds import drawn, exponential, fractional, mixed
-from benchmarks.prototypes import prototype
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.levels import smoothed_entropy
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
-from entropylaw.results import Estimate
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import has
 
@@ -38,7 +36,6 @@ Rng = np.random.Generator
 
 SEEDS = {"tuned": 1, "aside": 2}
 SIZES = (12, 60, 200, 400)
-TIMED = (12, 51, 200, 400)
 
 RESIDUALS: dict[str, Callable[[int], FloatArray]] = {
     "white": mixed((1.0, None)),
@@ -165,12 +162,6 @@ def _residual(
     return slow, np.sqrt(white) * sd * rng.standard_normal(n), covariance + 1e-12 * np.eye(n)
 
 
-def old(run: Run) -> dict[str, Any] | None:
-    """What the prototype says of a run; None where it is absent."""
-    module = prototype("one_table")
-    return None if module is None else module.fit(run.entropy, run.reward)
-
-
 def inside(low: float | None, truth: float, high: float | None) -> bool:
     """Whether an interval covers a truth."""
     return low is not None and high is not None and low <= truth <= high
@@ -185,33 +176,20 @@ def under_law(kind: str, n: int, rng: Rng) -> Row:
     """Coverage of the law's numbers and of the averaged curve at H = 0, and widths, under the law."""
     run = draw(FORMS["law"], kind, n, rng)
     fit = fitted(run)
-    other = old(run)
     law = fit.lawful()
     at_0 = fit.predict(0.0).mean
-    row = {
+    return {
         "ceiling": inside(law.ceiling.low, run.ceiling, law.ceiling.high),
         "a": inside(law.a.low, run.a, law.a.high),
         "averaged": inside(at_0.low, run.ceiling, at_0.high),
         "width/oracle": (law.ceiling.width or np.nan) / run.oracle,
         "no curve": has(fit.findings, "no-curve-fits"),
     }
-    return row | _prototypes(other, run, at_0)
 
 
 def fitted(run: Run) -> Fit:
     """The fit of a run."""
     return entropylaw.fit(entropy=run.entropy, reward=run.reward)
-
-
-def _prototypes(other: dict[str, Any] | None, run: Run, at_0: Estimate) -> Row:
-    if other is None:
-        return {}
-    return {
-        "p ceiling": inside(other["LC"][0], run.ceiling, other["LC"][2]),
-        "p a": inside(other["A"][0], run.a, other["A"][2]),
-        "p averaged": inside(other["C"][0], run.ceiling, other["C"][2]),
-        "width/p": (at_0.width or np.nan) / max(float(other["C"][2] - other["C"][0]), 1e-12),
-    }
 
 
 def noisy(n: int, rng: Rng) -> Row:
@@ -232,27 +210,20 @@ def in_list(n: int, rng: Rng) -> Row:
     run = draw(FORMS[name], str(rng.choice(KINDS)), n, rng, term)
     fit = fitted(run)
     at_0 = fit.predict(0.0).mean
-    row = {
+    return {
         "covered": inside(at_0.low, run.ceiling, at_0.high),
         "no curve": has(fit.findings, "no-curve-fits"),
     }
-    proto = _prototypes(old(run), run, at_0)
-    return row | {name: proto[name] for name in ("p averaged", "width/p") if name in proto}
 
 
 def out_of_list(name: str, n: int, rng: Rng) -> Row:
     """Coverage of the averaged curve at H = 0 where no curve of the list is true."""
     run = draw(OUTSIDE[name], str(rng.choice(KINDS)), n, rng)
     fit = fitted(run)
-    other = old(run)
     at_0 = fit.predict(0.0).mean
     covered = inside(at_0.low, run.ceiling, at_0.high)
     said = has(fit.findings, "no-curve-fits")
-    row = {"covered or said": covered or said, "covered": covered, "said": said}
-    if other is None:
-        return row
-    p_covered = inside(other["C"][0], run.ceiling, other["C"][2])
-    return row | {"p covered or said": p_covered or other["flag"]}
+    return {"covered or said": covered or said, "covered": covered, "said": said}
 
 
 def one_less(n: int, rng: Rng) -> Row:
@@ -291,18 +262,12 @@ def dense() -> Any:
 
 
 def timed(n: int, rng: Rng) -> Row:
-    """Processor time of a fit, in ms, beside the prototype."""
+    """Processor time of a fit, in ms."""
     run = draw(FORMS["law"], str(rng.choice(KINDS)), n, rng)
     entropylaw.fit(entropy=run.entropy, reward=run.reward)
     start = time.process_time()
     entropylaw.fit(entropy=run.entropy, reward=run.reward)
-    middle = time.process_time()
-    row = {"ms": 1e3 * (middle - start)}
-    if old(run) is not None:
-        start = time.process_time()
-        old(run)
-        row["p ms"] = 1e3 * (time.process_time() - start)
-    return row
+    return {"ms": 1e3 * (time.process_time() - start)}
 
 
 def rows() -> Iterator[tuple[str, Callable[[Rng], Row]]]:
@@ -319,7 +284,7 @@ def rows() -> Iterator[tuple[str, Callable[[Rng], Row]]]:
     for name in OUTSIDE:
         for n in (60, 400):
             yield f"outside · {name} · {n}", partial(out_of_list, name, n)
-    for n in TIMED:
+    for n in SIZES:
         yield f"time · {n}", partial(timed, n)
 
 
@@ -331,7 +296,7 @@ def cell(name: str, seeds: str, numbers: Sequence[int]) -> list[Row]:
         return [function(np.random.default_rng([SEEDS[seeds], key, number])) for number in numbers]
 
 
-MEDIANS = ("width/oracle", "width/p", "averaged off", "law off", "ms", "p ms")
+MEDIANS = ("width/oracle", "averaged off", "law off", "ms")
 
 Gathered = dict[str, list[Row]]
 
@@ -356,11 +321,9 @@ def summary(found: Sequence[Row]) -> str:
 # -- the page ------------------------------------------------------------------------------------------------
 
 
-def share(found: Sequence[Row], name: str, other: str = "") -> str:
-    """A percentage, and that of the prototype in brackets."""
-    text = f"{100 * value(found, name):.0f}"
-    theirs = value(found, other) if other else float("nan")
-    return text if np.isnan(theirs) else f"{text} ({100 * theirs:.0f})"
+def share(found: Sequence[Row], name: str) -> str:
+    """A percentage."""
+    return f"{100 * value(found, name):.0f}"
 
 
 def ratio(found: Sequence[Row], name: str, digits: int = 2) -> str:
@@ -369,8 +332,8 @@ def ratio(found: Sequence[Row], name: str, digits: int = 2) -> str:
     return "–" if np.isnan(number) else f"{number:.{digits}f}"
 
 
-PAIRS = (("ceiling", "p ceiling"), ("a", "p a"), ("averaged", "p averaged"))
-"""Numbers whose coverage is shown, and those of the prototype."""
+COVERED = ("ceiling", "a", "averaged")
+"""Numbers whose coverage is shown."""
 
 NUMBERS = ("reward at H = 0 covered", "a covered", "averaged curve at H = 0 covered")
 """Their columns."""
@@ -382,15 +345,11 @@ def page(cells: Gathered, command: str) -> str:
     runs = len(next(iter(laws.values())))
     return "\n\n".join(
         (
-            f"{runs} runs per cell; the standard error of a share is up to {50 / np.sqrt(runs):.1f} points.",
+            f"{runs} runs per cell of {len(SIZES)} lengths; in brackets the length with the least coverage.",
             f"```sh\n{command}\n```",
             under_law_table(laws),
-            all_table(laws, kind_of(cells, "list")),
-            outside_table(kind_of(cells, "outside")),
-            noise_table(kind_of(cells, "noise")),
-            list_table(kind_of(cells, "list"), kind_of(cells, "one less")),
-            quadrature_table(kind_of(cells, "quadrature")),
-            time_table(kind_of(cells, "time")),
+            others_table(cells),
+            by_size_table(cells),
         )
     )
 
@@ -407,77 +366,54 @@ def together(cells: Gathered) -> list[Row]:
 
 
 def under_law_table(laws: Gathered) -> str:
-    """Coverage under the law, by residual and length."""
+    """Coverage under the law by residual, all lengths together, and at the worst length."""
+    kinds = {kind: kind_of(laws, kind) for kind in KINDS} | {"under the law, all": laws}
     lines = []
-    for name, found in laws.items():
-        covered = [share(found, *pair) for pair in PAIRS]
-        lines.append([name, *covered, ratio(found, "width/oracle"), share(found, "no curve")])
-    columns = ("under the law, residual · n", *NUMBERS, "width to the oracle", "no curve fits")
-    return markdown_table(columns, lines)
+    for kind, cells in kinds.items():
+        covered = []
+        for number in COVERED:
+            worst = min(value(found, number) for found in cells.values())
+            covered.append(f"{share(together(cells), number)} ({100 * worst:.0f})")
+        lines.append([kind, *covered, share(together(cells), "no curve")])
+    return markdown_table(("under the law, residual", *NUMBERS, "no curve fits"), lines)
 
 
-def all_table(laws: Gathered, listed: Gathered) -> str:
-    """The same of all residuals and lengths."""
-    under = together(laws)
-    of_list = together(listed)
-    covered = [share(under, *pair) for pair in PAIRS]
-    averaged = share(of_list, "covered", "p averaged")
+def others_table(cells: Gathered) -> str:
+    """Coverage where the law is not true, or entropies are logged with noise."""
+    outside = kind_of(cells, "outside")
     lines = [
-        ["under the law, all", *covered, share(under, "no curve")],
-        ["a curve of the list, all", "", "", averaged, share(of_list, "no curve")],
-    ]
-    return markdown_table(("%", *NUMBERS, "no curve fits"), lines)
-
-
-def outside_table(outside: Gathered) -> str:
-    """Coverage, or a caution, where no curve of the list is true."""
-    lines = [
-        [name, share(found, "covered or said", "p covered or said"), share(found, "said")]
+        [f"no curve of the list, {name}", share(found, "covered or said"), share(found, "said")]
         for name, found in outside.items()
     ]
-    columns = ("where no curve of the list is true · n", "covered, or `no-curve-fits` said", "said")
-    return markdown_table(columns, lines)
-
-
-def noise_table(noise: Gathered) -> str:
-    """Coverage where entropies are logged with noise."""
-    lines = [[n, share(found, "ceiling"), share(found, "a")] for n, found in noise.items()]
-    return markdown_table(("noise of .08 nats · n", "reward at H = 0 covered", "a covered"), lines)
-
-
-def list_table(listed: Gathered, one_less: Gathered) -> str:
-    """Coverage of the averaged curve where one of its curves is true, and how steady it is."""
-    lines = []
-    for n, found in listed.items():
-        averaged = share(found, "covered", "p averaged")
-        lines.append([n, averaged, ratio(found, "width/p"), share(one_less[n], "moved")])
-    columns = (
-        "a curve of the list is true, with a term in the step or none · n",
-        "averaged curve at H = 0 covered",
-        "width to the prototype's",
-        "one evaluation less moves it by half its width",
-    )
-    return markdown_table(columns, lines)
-
-
-def quadrature_table(quadrature: Gathered) -> str:
-    """How near numbers are to those of a dense grid."""
-    lines = [
-        [n, share(found, "averaged within 1 %"), share(found, "law within 1 %")]
-        for n, found in quadrature.items()
+    lines += [
+        [f"a curve of the list, {n}", share(found, "covered"), "–"]
+        for n, found in kind_of(cells, "list").items()
     ]
+    lines += [
+        [f"the law, noise of .08 nats, {n}", share(found, "ceiling"), "–"]
+        for n, found in kind_of(cells, "noise").items()
+    ]
+    columns = ("truth · n", "reward at H = 0 covered, or `no-curve-fits` said", "said")
+    return markdown_table(columns, lines)
+
+
+def by_size_table(cells: Gathered) -> str:
+    """How steady and how near numbers are, and what a fit costs, by the number of evaluations."""
+    steady = kind_of(cells, "one less")
+    near = kind_of(cells, "quadrature")
+    times = kind_of(cells, "time")
+    lines = []
+    for n in steady:
+        within = [share(near[n], f"{name} within 1 %") for name in ("averaged", "law")]
+        lines.append([n, share(steady[n], "moved"), *within, ratio(times[n], "ms", 0)])
     columns = (
         "n",
-        "% of numbers within 1 % of a width of a grid of 16 lengths and 30 shares: averaged",
-        "the law's own",
+        "one evaluation less moves the averaged curve at H = 0 by half its width, %",
+        "averaged numbers within 1 % of a width of a grid of 16 lengths and 30 shares, %",
+        "the law's own, %",
+        "processor time with one thread, ms",
     )
     return markdown_table(columns, lines)
-
-
-def time_table(times: Gathered) -> str:
-    """Processor time of a fit."""
-    lines = [[n, ratio(found, "ms", 1), ratio(found, "p ms", 1)] for n, found in times.items()]
-    return markdown_table(("n", "processor time with one thread, ms", "prototype"), lines)
 
 
 def main() -> None:

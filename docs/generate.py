@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -21,16 +22,17 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.docs import markdown_table, with_block  # noqa: E402
+from benchmarks.docs import with_block  # noqa: E402
 from docs import reference  # noqa: E402
 from docs.json_schema import json_schema  # noqa: E402
-from entropylaw import Watcher, read_runs, select  # noqa: E402
+from entropylaw import Watcher, read_runs  # noqa: E402
 from entropylaw.cli.command import NAMES, all_settings, command_of  # noqa: E402
 from entropylaw.documents.codec import dumps  # noqa: E402
 from entropylaw.documents.kinds import KINDS  # noqa: E402
 from entropylaw.gates.differences import differences  # noqa: E402
 from entropylaw.gates.quantities import QUANTITIES, Quantity  # noqa: E402
 from entropylaw.option import Option, options_of  # noqa: E402
+from entropylaw.roles.select import select  # noqa: E402
 from entropylaw.units import range_words  # noqa: E402
 
 TYPER = f"typer {version('typer')}"
@@ -92,9 +94,11 @@ def generated() -> dict[Path, str]:
         documents: with_block(documents.read_text(encoding="utf-8"), "kinds", kinds_table()),
     }
     pages[readme] = with_block(pages[readme], "trust", trust_table())
-    for name, rows in right_words().items():
-        method = ROOT / "docs" / "method" / f"{name}.md"
-        pages[method] = with_block(method.read_text(encoding="utf-8"), "right", rows)
+    # Agents look for skills in a folder of that name, readers on the site; the wheel has the source.
+    skill = (ROOT / "entropylaw" / "SKILL.md").read_text(encoding="utf-8")
+    pages[ROOT / "docs" / "SKILL.md"] = skill
+    pages[ROOT / "skills" / "entropylaw" / "SKILL.md"] = skill
+    pages[ROOT / "docs" / "llms.txt"] = llms_txt()
     for kind in KINDS.values():
         pages[ROOT / "docs" / "schemas" / f"{kind.name}.json"] = dumps(json_schema(kind))
     # Releases of typer differ in the layout of help: a page made with another release is not stale.
@@ -102,6 +106,20 @@ def generated() -> dict[Path, str]:
     if "--check" not in sys.argv or TYPER in commands.read_text(encoding="utf-8"):
         pages[commands] = cli_page()
     return pages
+
+
+def llms_txt() -> str:
+    """The pages of the site by section, for language models (https://llmstxt.org)."""
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    lines = [f"# {site['site_name']}", "", f"> {site['site_description']}"]
+    for entry in site["nav"]:
+        ((section, listed),) = entry.items()
+        pages = [entry] if isinstance(listed, str) else listed
+        lines += ["", f"## {section}", ""]
+        for page in pages:
+            ((title, name),) = page.items()
+            lines.append(f"- [{title}]({re.sub(r'(README|index)?[.]md$', '', name) or '.'})")
+    return "\n".join(lines) + "\n"
 
 
 def trust_table() -> str:
@@ -143,23 +161,6 @@ def trust_table() -> str:
     lines = ["| how often | | measured |", "| --- | ---: | --- |"]
     lines += [f"| {what} | {share} | [{page}](docs/benchmarks/{page}.md) |" for what, share, page in rows]
     return "\n".join(lines)
-
-
-def right_words() -> dict[str, str]:
-    """How often words and probabilities were right, of a method's page: rows of the benchmark of its name."""
-    state = next(rows for rows in tables_of("state") if rows[0][0] == "word")
-    # Both halves of the public logs; neither the lab nor simulated policies.
-    chances = [row[:3] for rows in tables_of("forecasts") for row in rows if rows[0][0] == "P(gain)"]
-    covered = [
-        cell("forecasts", "covered · missed above", half).split(" · ")[0]
-        for half in ("tuning half", "left-out half")
-    ]
-    law = [[row[0], *row[2:]] for row in tables_of("law_words")[0] if row[1] in ("by", "entropylaw")]
-    return {
-        "state": markdown_table(state[0], state[1:]),
-        "forecasts": markdown_table(chances[0], [*chances[1:], ["reward in its 95 % interval", *covered]]),
-        "law": markdown_table(law[0], law[1:]),
-    }
 
 
 def tables_of(page: str) -> list[list[list[str]]]:
@@ -211,28 +212,33 @@ def said_at(step: float) -> str:
 
 
 def quantities_table() -> str:
-    """Every quantity of gates, and the documents that have it."""
-    judged = "fit, report, prediction"
-    found_in = {"fit": "fit, report", "phases": "phases, report", "samples": "samples"}
-    lines = ["| quantity | what | unit | range | compared by | unknown if | found in |"]
-    lines.append("| --- | --- | --- | --- | --- | --- | --- |")
+    """Every quantity of gates, by what it is about and the documents that have it."""
+    groups: dict[str, list[Quantity]] = {
+        "Of a run (`fit`, `report` and logs; with a star also `predict`)": [],
+        "Of its law (the same; unknown where there is none, with a dagger also where it fails)": [],
+        "Of phases (`phases`, `report` and logs)": [],
+        "Of samples (`samples` and logs)": [],
+    }
+    of_run, of_law, of_phases, of_samples = groups.values()
     for one in QUANTITIES.values():
-        words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
-        compared = {"estimate": "interval", "word": words}.get(one.kind, one.kind)
-        unknown = "there is no law" if one.of_law else ""
-        if one.by_law:
-            unknown = "there is no law, or it fails"
-        where = judged if "prediction" in one.reads else found_in[one.reads[0]]
-        if one.name in ("fails", "undecided"):
-            where = judged
-        where = "all" if one.name == "refused" else f"{where}, logs"
-        cells = (f"`{one.name}`", one.meaning, one.unit.name, range_of(one), compared, unknown, where)
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "In a comparison `difference(ARM, BASELINE).NAME` has these names:", ""]
-    lines += ["| name | that of ARM minus that of BASELINE | unit |", "| --- | --- | --- |"]
-    for name, one in differences().items():
-        lines.append(f"| `{name}` | {one.meaning.split(':')[0]} | {one.unit.name} |")
-    return "\n".join(lines)
+        others = {"phases": of_phases, "samples": of_samples}
+        of_fit = of_law if one.of_law or one.by_law else of_run
+        others.get(one.reads[0], of_fit).append(one)
+    lines = []
+    for title, quantities in groups.items():
+        lines += [f"**{title}**", "", "| quantity | what | unit, range | compared by |"]
+        lines += ["| --- | --- | --- | --- |", *map(quantity_row, quantities), ""]
+    names = ", ".join(f"`{name}`" for name in differences())
+    return "\n".join([*lines, f"In a comparison `difference(ARM, BASELINE).NAME` is of {names}."])
+
+
+def quantity_row(one: Quantity) -> str:
+    """A quantity of gates with its unit and range, and what it is compared by."""
+    words = f"word: {', '.join(f'`{word}`' for word in one.words)}"
+    compared = {"estimate": "interval", "word": words}.get(one.kind, one.kind)
+    marks = ("*" if "prediction" in one.reads else "") + ("†" if one.by_law else "")
+    unit = ", ".join(filter(None, (one.unit.name, range_of(one))))
+    return f"| `{one.name}`{marks.replace('*', chr(92) + '*')} | {one.meaning} | {unit} | {compared} |"
 
 
 def kinds_table() -> str:
@@ -253,13 +259,12 @@ def range_of(quantity: Quantity) -> str:
 
 def settings_table() -> str:
     """Every setting: what it takes, its default, and the commands that have it."""
-    lines = ["| key | flag | takes | without it | commands |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| key | takes | without it | commands |", "| --- | --- | --- | --- |"]
     options = [(name, option) for name in NAMES for option in options_of(command_of(name)).values()]
     for key, known in all_settings().items():
         having = {name: option for name, option in options if option.key == key}
         cells = (
             f"`{key}`",
-            f"`{known.flag}`",
             known.expected,
             " or ".join(dict.fromkeys(without(option) for option in having.values())),
             ", ".join(having),

@@ -2,16 +2,10 @@
 
 from .analysis.forecast import forecast as forecast
 from .analysis.lmfit_model import to_lmfit as to_lmfit
-from .analysis.phases import combine_phases as combine_phases
-from .documents.comparison import ComparisonDocument as ComparisonDocument
-from .documents.document import FitDocument as FitDocument
-from .documents.document import PhasesDocument as PhasesDocument
-from .documents.loading import load_fit as load_fit
-from .documents.loading import load_phases as load_phases
+from .documents.loading import load as load
 from .errors import EntropyLawError as EntropyLawError
 from .errors import FitError as FitError
 from .errors import InputError as InputError
-from .errors import OutputError as OutputError
 from .errors import UsageError as UsageError
 from .logs.load import read_runs as read_runs
 from .logs.runs import Run as Run
@@ -22,18 +16,9 @@ from .pipeline.samples import summarise_samples as summarise_samples
 from .pipeline.steps import fit_logs as fit_logs
 from .pipeline.watch import EntropyLawCallback as EntropyLawCallback
 from .pipeline.watch import Watcher as Watcher
-from .results import EntropySet as EntropySet
 from .results import Estimate as Estimate
-from .results import Prediction as Prediction
-from .results import Verdict as Verdict
-from .results import Why as Why
 from .results.arms import ArmComparison as ArmComparison
 from .results.fit import Fit as Fit
 from .results.forecast import Forecast as Forecast
-from .results.law import LawFit as LawFit
 from .results.phases import PhaseFit as PhaseFit
-from .results.phases import PhasesAcross as PhasesAcross
-from .results.stop import StopLine as StopLine
-from .roles.select import select as select
-from .roles.series import Series as Series
 from .version import __version__ as __version__

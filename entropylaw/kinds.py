@@ -132,9 +132,6 @@ SWITCH = Kind(expected="true or false", types=(bool,))
 SUFFIXES = {"text": ".txt", "json": ".json", "csv": ".csv", "markdown": ".md", "latex": ".tex"}
 """The formats of every result → how the names of files in it end."""
 
-JUNIT = {"junit": ".xml"}
-"""The further format of a check."""
-
 ALL = "all"
 TOPICS = (ALL, "state", "forecast", "law", "reading")
 """What of a run is shown on request: everything, or one part."""

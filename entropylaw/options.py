@@ -7,10 +7,12 @@ field's metadata hold an option's flags, help, values and key in a settings file
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from entropylaw.kinds import (
+    ALL,
     COLUMN,
     COST,
     COUNT,
@@ -66,10 +68,12 @@ class ConfigFile:
 class Command:
     """The options of any command, and the fields with a value from the command line or a settings file.
 
-    ``config`` is the settings file in force. ``example`` is a command that can be typed.
+    ``config`` is the settings file in force. ``example`` is a command that can be typed. The options of the
+    names ``by_file`` have no flag here: `entropylaw fit` has one, or the settings file sets them.
     """
 
     example: ClassVar[str]
+    by_file: ClassVar[Sequence[str]] = ()
 
     given: tuple[str, ...] = ()
     from_file: tuple[str, ...] = ()
@@ -134,7 +138,7 @@ class Joined:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Logs(Joined):
+class Logs:
     """Commands that read logs."""
 
     logs: tuple[str, ...] = option(
@@ -256,13 +260,10 @@ class CompareOptions(LawOptions, Coverage):
     )
     baseline: str | None = setting(
         "--baseline ARM",
-        "The arm that the others are compared with.",
+        f"The arm that the others are compared with; {ALL}: every two arms are compared.",
         kind=TEXT,
         group=ARMS,
         unset="vanilla, base, baseline, grpo or control; else the one with most seeds",
-    )
-    all_pairs: bool = setting(
-        "--all-pairs/--no-all-pairs", "Compare all arms with one another.", SWITCH, ARMS, default=False
     )
     margin: float | None = setting(
         "--margin",

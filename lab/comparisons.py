@@ -17,9 +17,9 @@ from entropylaw.report.numbers import format_estimate, format_interval, format_n
 from entropylaw.results import Estimate
 from entropylaw.results.arms import ArmComparison, Decision, Difference, Pair
 from lab.config import Size
-from lab.findings import Made, groups, last_of, values_of
-from lab.markdown import MISSING, listed, mean, table
-from lab.stages import StageChange, Transfer, breadth, direction, over_seeds, stage_changes, staged, transfers
+from lab.findings import Made, groups
+from lab.markdown import MISSING, listed, table
+from lab.stages import StageChange, Transfer, over_seeds, stage_changes, staged, transfers
 
 Groups = Mapping[str, Sequence[Made]]
 
@@ -259,59 +259,6 @@ def at_equal_entropy(pairs: Iterable[Pair]) -> str:
         words = pair.arm if is_same else f"{pair.arm} {in_bold(difference)}"
         arms.setdefault(in_words(difference), []).append(words)
     return "; ".join(f"*{word}*: {listed(names)}" for word, names in arms.items())
-
-
-def sizes(found: Edition) -> str:
-    """Every size, and the change per tenfold of the parameters."""
-    if not found.sizes:
-        return not_made(found, SIZES)
-    rows = []
-    for place, name in enumerate(found.present(SIZES)):
-        runs = found.by_arm[name]
-        values = [format_interval(one.points[place]) for one in found.sizes.values()]
-        size, ends = runs[0].config.size, mean(values_of(runs, last_of("val_acc")))
-        rows.append((str(size.width), f"{parameters(size):,}", str(len(runs)), ends, *values))
-    changes = (f"{signed(one.slope)}, {direction(one.slope)}" for one in found.sizes.values())
-    rows.append(("per tenfold of parameters", "", "", "", *changes))
-    body = table(("width", "parameters", "seeds", "accuracy at the end", *found.sizes), rows)
-    return "\n\n".join(filter(None, (body, not_made(found, SIZES))))
-
-
-def supervised(found: Edition) -> str:
-    """Changes over every stage, and whether it narrows or widens the policy."""
-    rows: dict[tuple[str, int], list[str]] = {}
-    for _, reward, quantity in CHANGES:
-        for one in (one for one in found.stages[reward] if (one.quantity, one.domain) == (quantity, "")):
-            start = [f"`{one.arm}`", f"{one.place}: `{one.stage}`", str(one.seeds)]
-            rows.setdefault((one.arm, one.place), start).append(signed(one.change))
-    for one in found.stages["val_acc"]:
-        if one.quantity == "semantic":
-            rows[one.arm, one.place].append(breadth(one.change))
-    head = ("arm", "stage", "seeds", *(name for name, _, _ in CHANGES), "the stage")
-    body = table(head, [*rows.values()]) if rows else ""
-    return "\n\n".join(filter(None, (body, not_made(found, SUPERVISED))))
-
-
-def orders(found: Edition) -> str:
-    """Accuracy on both domains after every stage, and backward transfer."""
-    rows = []
-    for one in found.orders:
-        for stage, rewards in zip(one.stages, one.reward, strict=True):
-            after = dict(zip(one.domains, rewards, strict=True))
-            cells = [_shown(after[name]) for name in ("free", "school")]
-            last = stage == one.stages[-1]
-            backward = _signed(one.backward) if last else ""
-            rows.append((f"`{one.arm}`", str(one.seeds), f"`{stage}`", *cells, backward))
-    head = (
-        "order",
-        "seeds",
-        "after stage",
-        "free",
-        "school",
-        "backward transfer",
-    )
-    body = table(head, rows) if rows else ""
-    return "\n\n".join(filter(None, (body, not_made(found, ORDERS))))
 
 
 def spreads(found: Edition) -> str:

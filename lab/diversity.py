@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from entropylaw.samples.against import on_unsolved
 from entropylaw.samples.options import SampleOptions
 from entropylaw.samples.run import Sampled, summarise_tables
 from lab.markdown import table
@@ -49,16 +48,6 @@ def changes(runs: Sequence[Rows], column: str, before: int, after: int) -> list[
     return [run[after][column] - run[before][column] for run in runs]
 
 
-def judged(values: Sequence[float], rises: bool, digits: int = 2) -> str:
-    """Whether a sentence stands by which the values are above 0, or below, and their mean."""
-    text = interval(values, digits)
-    low, high = (float(end) for end in text[text.index("[") + 1 : -1].split(", "))
-    if not rises:
-        low, high = -high, -low
-    word = "stands" if low > 0 else "contradicted" if high < 0 else "not decided"
-    return f"**{word}**: {text}"
-
-
 def at_equal(run: Rows, column: str) -> float:
     """A column of a run at pass@1 = :data:`AT`, between its steps by a line."""
     steps = sorted(run)
@@ -78,8 +67,6 @@ def diversity(folder: Path) -> str:
         "between counted steps, paired by seed; over all that arms have in common differences are smaller.",
         equal(arms),
         "\n".join(f"- **{question}** {answer}" for question, answer in questions(arms)),
-        "What the notes say of diversity:",
-        table(("sentence", "in the lab"), sentences(arms, folder)),
     ]
     return "\n\n".join(parts)
 
@@ -133,41 +120,4 @@ def questions(arms: Mapping[str, Sequence[Rows]]) -> list[tuple[str, str]]:
             f"{of(collapsed, 'gain_per_doubling', 200, 400, 3)}; less `chain` at the same pass@1: "
             f"{interval(alike, 3)}.",
         ),
-        (
-            "And from tokens?",
-            f"Its answers have {of(collapsed, 'tokens', 200, 400, 1)} tokens against the fork, and accuracy "
-            "within a cap rises no further beyond 41 tokens (table above).",
-        ),
-    ]
-
-
-def sentences(arms: Mapping[str, Sequence[Rows]], folder: Path) -> list[tuple[str, str]]:
-    """Sentences of the background notes about diversity, and what the lab says."""
-    plain, supervised, chain = arms["grpo"], arms["sft_after_grpo"], arms["chain"]
-    unsolved = []
-    for seed in range(SEEDS):
-        sampled = sampled_of(folder / f"chain_s{seed}" / "counts.parquet")
-        _, distinct = on_unsolved(sampled.counts[-1], sampled.counts[0])
-        unsolved += [] if distinct is None else [distinct[2]]
-    squeezed = judged(changes(plain, "distinct_right", 0, 400), rises=False)
-    expanded = judged(changes(supervised, "distinct_right", 400, 600), rises=True)
-    wasted = judged(changes(arms["chain_collapse"], "gain_per_doubling", 200, 400), rises=False, digits=3)
-    return [
-        ("reinforcement squeezes right answers", f"{squeezed} distinct right answers of `grpo`"),
-        ("supervised training expands them", f"{expanded} after `grpo`, at a lower pass@1"),
-        (
-            "one format wins",
-            f"{judged(changes(plain, 'leading_label_share', 0, 400), rises=True)} share of the leading plan",
-        ),
-        (
-            "where a policy finds no answer, it also tries fewer",
-            f"{judged(unsolved, rises=False, digits=1)} distinct answers to problems that neither end of "
-            "`chain` solves, in held-out samples",
-        ),
-        (
-            "at large k reinforcement is below its start",
-            f"{judged(changes(chain, 'pass@64', 0, 400), rises=False)} pass@64 of `chain`; in `grpo` it is 1 "
-            "before and after",
-        ),
-        ("a collapsed policy wastes search", f"{wasted} pass@k per doubling in `chain_collapse`"),
     ]

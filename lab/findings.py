@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import entropylaw
-from entropylaw import Fit, LawFit, Verdict
+from entropylaw import Fit
 from entropylaw.documents.document import Entry
 from entropylaw.pipeline.steps import fit_logs
+from entropylaw.results import Verdict
+from entropylaw.results.law import LawFit
 from lab.config import Config, read_config
 
 FloatArray = NDArray[np.float64]

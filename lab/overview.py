@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
 from entropylaw.escaping import counted as plural
 from lab.comparisons import Edition, Groups
 from lab.config import Config, Size, Start
@@ -79,19 +76,6 @@ def _row(configs: Sequence[Config], made: Sequence[Made]) -> tuple[str, ...]:
     elif made:
         law = law_cells(made)
     return (f"`{configs[0].arm}`", about, str(len(made)), *cells, *law)
-
-
-def counted(by_arm: Groups, folder: Path) -> str:
-    """The arms whose distinct answers are counted, and how many samples there are."""
-    arms, size, samples = [], 0, 0
-    for arm, runs in by_arm.items():
-        paths = [path for run in runs if (path := folder / run.name / "counts.parquet").exists()]
-        if not paths:
-            continue
-        arms.append(f"`{arm}`")
-        samples += sum(pc.sum(pq.read_table(path, columns=["n"])["n"]).as_py() for path in paths)
-        size += sum(path.stat().st_size for path in paths)
-    return f"{samples:,} samples ({size / 1e6:.2f} MB) of the first three runs of {listed(arms)}."
 
 
 def cost(found: Edition) -> str:

@@ -10,8 +10,6 @@ from benchmarks.docs import with_block
 from lab import comparisons as c
 from lab import overview, page
 from lab.answers import short_answers
-from lab.boundaries import classes, phases, turns
-from lab.caps import caps
 from lab.comparisons import ALGORITHMS, CLEAN, INTERVENTIONS, Edition, edition
 from lab.diversity import diversity
 from lab.figures import pictures
@@ -21,7 +19,7 @@ from lab.second import runs as planned
 PAGE, README, IMAGES = Path("docs/lab.md"), Path("data/README.md"), Path("docs/images")
 
 
-FITTED_AGAIN = ("answers", "arms", "phases", "turns")
+FITTED_AGAIN = ("answers", "arms")
 """Blocks that fit every run for another question. The tests make their rows of some arms alone."""
 
 
@@ -61,24 +59,13 @@ def blocks(both: Editions) -> dict[str, Callable[[], str]]:
     """What makes the generated blocks of the page, by the names of their markers."""
     found, cooling = both.found, both.cooling
     by_arm = found.by_arm
-    single = (run for runs in by_arm.values() for run in runs if len(run.config.stages) == 1)
-    folders = [found.folder / run.name for run in single]
-    kept = [folder for folder in folders if (folder / "tokens.parquet").exists()]
     return {
         "answers": lambda: short_answers(found, cooling),
         "arms": lambda: overview.arms(by_arm),
         "cooling": lambda: page.cooled(found, cooling),
         "compared": lambda: c.arms(found, (*ALGORITHMS[1:], *CLEAN[1:], *INTERVENTIONS)),
-        "sizes": lambda: c.sizes(found),
         "failures": lambda: page.failures(found),
-        "phases": lambda: phases(by_arm),
-        "turns": lambda: turns(by_arm),
-        "classes": lambda: classes(kept),
-        "supervised": lambda: c.supervised(found),
-        "orders": lambda: c.orders(found),
         "spreads": lambda: c.spreads(found),
-        "counted": lambda: overview.counted(by_arm, found.folder),
-        "caps": lambda: caps(by_arm, found.folder),
         "diversity": lambda: diversity(found.folder),
         "cost": lambda: overview.cost(found),
     }

@@ -39,6 +39,11 @@ def curve(shift: float = 0.0) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return tuple(entropy.tolist()), tuple((0.9 + shift - 0.4 * entropy).tolist())
 
 
+def by_step(shift: float = 0.0) -> Fields:
+    steps = np.linspace(0.0, 400.0, POINTS)
+    return {"steps": tuple(steps.tolist()), "by_step": tuple((0.7 + shift + 0.0004 * steps).tolist())}
+
+
 def run(name: str, shift: float = 0.0, **other: Any) -> Fields:
     entropy, reward = curve(shift)
     values = {
@@ -49,7 +54,7 @@ def run(name: str, shift: float = 0.0, **other: Any) -> Fields:
         "along_last": 0.1,
     }
     fields = {"run": name, "n": 51, "last_step": 400.0, "failed": None, "along": entropy, "reward": reward}
-    return fields | {"values": values} | other
+    return fields | {"values": values} | by_step(shift) | other
 
 
 def lost(name: str, why: str = "reward from 0.712 to 0") -> Fields:
@@ -75,7 +80,8 @@ def arm(name: str, shift: float = 0.0, *more: Fields, seeds: int = 2) -> Fields:
         level=0.95,
         method=f"Clopper–Pearson, {failed} of {len(runs)} runs",
     )
-    return {"arm": name, "runs": runs, "failure_rate": rate, "along": entropy, "mean": mean}
+    whole = {"arm": name, "runs": runs, "failure_rate": rate, "along": entropy, "mean": mean}
+    return whole | by_step(shift)
 
 
 def difference(quantity: str, value: float, decision: str = "not decided", **other: Any) -> Fields:

@@ -26,7 +26,7 @@ fix_arithmetic()
 if "PYTEST_XDIST_WORKER" not in os.environ:
     import matplotlib.font_manager  # noqa: F401
 
-from entropylaw import FitDocument  # noqa: E402
+from entropylaw.documents.document import FitDocument  # noqa: E402
 from entropylaw.options import FitOptions  # noqa: E402
 from entropylaw.pipeline import pool  # noqa: E402
 from entropylaw.pipeline.cache import Cache  # noqa: E402

@@ -3,9 +3,8 @@
 import copy
 from functools import cache
 
-from entropylaw import FitDocument
 from entropylaw.documents.codec import encode
-from entropylaw.documents.document import CheckDocument
+from entropylaw.documents.document import CheckDocument, FitDocument
 from entropylaw.documents.kinds import KINDS
 from entropylaw.documents.loading import as_document
 from entropylaw.gates.decide import Rules, decide

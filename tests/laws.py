@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 import entropylaw
-from entropylaw import LawFit, StopLine
 from entropylaw.analysis.answer import fit_evaluations
 from entropylaw.analysis.law.evaluations import rewarded, usable
 from entropylaw.analysis.state import state_of
@@ -15,7 +14,9 @@ from entropylaw.engine.constants import PRIOR, Prior
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 from entropylaw.options import FitOptions
+from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, replace
+from entropylaw.results.stop import StopLine
 
 WHITE = replace(PRIOR, white=1.0, long=0.0, scales=((0.0, 1.0),))
 """Residuals are independent and of constant scale."""

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from entropylaw import FitDocument
-from entropylaw.documents.document import Entry, ReportDocument, RunReport, report_of
+from entropylaw.documents.document import Entry, FitDocument, ReportDocument, RunReport, report_of
 
 
 def run_report(entry: Entry, phases: Entry | None = None) -> RunReport:

@@ -16,8 +16,7 @@ from benchmarks.evidence import logs, planted
 from benchmarks.evidence.claims import CLAIMS
 from benchmarks.evidence.figure import law_picture
 from benchmarks.evidence.rule import Answer, Claim, Made, Number, Runs, ask, share_of
-from benchmarks.finished import LAB, PUBLIC, ROOT, for_tuning, public
-from benchmarks.forecasts import bins_table, cases_of, every, tested
+from benchmarks.finished import LAB, PUBLIC, ROOT
 from entropylaw.report.numbers import format_number
 from lab.config import read_config
 from lab.findings import read_columns
@@ -36,7 +35,6 @@ def main() -> None:
     fits = logs.fitted_below(arguments.logs) if arguments.logs.is_dir() else []
     blocks = {"claims": claims(lab_runs()), "planted": planted_rates(DRAWS)}
     blocks |= of_logs(fits)
-    blocks["forecasts"] = forecasts(arguments.logs) if fits else NOT_THERE
     text = PAGE.read_text(encoding="utf-8")
     for name, block in blocks.items():
         print(f"{block}\n")
@@ -120,21 +118,14 @@ def of_logs(public: Sequence[logs.Fitted]) -> dict[str, str]:
     }
 
 
-PUBLISHED = ("the stop line", "entropy", "rldoctor")
-"""How the rules begin that the page has; the replay has others, by which a share was chosen."""
-
-
 def alarms() -> str:
-    """What ``docs/benchmarks/replay.md`` says of published rules on public logs, half by half."""
+    """What ``docs/benchmarks/replay.md`` says of rules on the half of the public logs that was left out."""
     text = (PAGES / "replay.md").read_text(encoding="utf-8")
     table = r"((?:\|.*\n)+)"
-    parts = re.findall(rf"### (Public logs, [^\n]*)\n\n([^\n]*)\n\n{table}\n{table}", text)
-    blocks = []
-    for name, about, curves, rules in parts:
-        head, line, *body = rules.splitlines()
-        rows = [row for row in body if row.removeprefix("| ").startswith(PUBLISHED)]
-        blocks.append(f"{name}, {about.rstrip('.')}:\n\n{curves}\n" + "\n".join([head, line, *rows]))
-    return "\n\n".join(blocks)
+    half = re.search(rf"### (Public logs, the half [^\n]*)\n\n([^\n]*)\n\n{table}\n{table}", text)
+    assert half is not None, "the replay was written without the half that was left out"
+    name, about, _, rules = half.groups()
+    return f"{name}, {about.rstrip('.')}:\n\n{rules.rstrip()}"
 
 
 def law_sentence(public: Sequence[logs.Fitted]) -> str:
@@ -149,18 +140,6 @@ def law_sentence(public: Sequence[logs.Fitted]) -> str:
         f"fails in {words['fails']} and is undecided in {words['undecided']}. Of {len(decided)} repositories "
         f"with a decided reward {len(where_true)} have one in which it holds (share {share.value:.2f} "
         f"[{share.low:.2f}, {share.high:.2f}])."
-    )
-
-
-def forecasts(folder: Path) -> str:
-    """How often gains were observed in public repositories."""
-    runs = [run for run in public(folder) if for_tuning(run.group)]
-    result = tested(every(cases_of, runs))
-    repositories = len({run.group for run in runs})
-    return (
-        f"{len(result.cases)} forecasts of the gain that counts in {repositories} repositories; "
-        "*then* is at the later step, *ever* at any step up to it:\n\n"
-        + "\n".join(bins_table({"public runs": result}))
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from entropylaw.analysis.between_seeds import holm
 from entropylaw.analysis.differences import Comparison
-from entropylaw.analysis.seeds import seeds_of
+from entropylaw.analysis.seeds import how_broken, seeds_of
 from entropylaw.arguments import checked_level
 from entropylaw.engine.levels import blocks_of
 from entropylaw.engine.threads import one_thread
@@ -153,8 +153,13 @@ def _pairs_with(baseline: str | None, arms: Arms) -> tuple[Sequence[tuple[str, s
         return [(later, earlier) for earlier, later in combinations(arms, 2)], None, ""
     how = "as named"
     if baseline is None:
-        baseline, how = baseline_of({name: len(runs) for name, runs in arms.items()})
+        baseline, how = baseline_of({name: _unbroken(runs) for name, runs in arms.items()})
     return [(name, baseline) for name in arms if name != baseline], baseline, how
+
+
+def _unbroken(runs: Sequence[Fit | RunSeries]) -> int:
+    """The number of runs that are not broken."""
+    return sum(not (run.is_broken if isinstance(run, Fit) else how_broken(run)) for run in runs)
 
 
 def _usual_margin(run: RunSeries) -> float:
@@ -170,7 +175,7 @@ def _usual_margin(run: RunSeries) -> float:
 
 
 def baseline_of(seeds: Mapping[str, int]) -> tuple[str, str]:
-    """The baseline of arms with their numbers of seeds, and how it was chosen: its name, or most seeds."""
+    """The baseline of arms, and how it was chosen: by its name, or most ``seeds`` that are not broken."""
     for name in BASELINES:
         matching = [arm for arm in seeds if arm.casefold() == name]
         if matching:

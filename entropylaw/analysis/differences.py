@@ -34,6 +34,7 @@ from entropylaw.analysis.seeds import (
     common_range,
     last_common_step,
     living,
+    mean_over_steps,
     no_common_range,
     overlapping,
     with_curve,
@@ -285,7 +286,14 @@ class Comparison:
         method = f"Clopper–Pearson, {lost} of {len(seeds)} runs"
         rate = lost / len(seeds) if seeds else None
         failures = Estimate(value=rate, low=low, high=high, level=self.level, method=method)
-        whole = Arm(arm=self.names[number], runs=tuple(runs), failure_rate=failures)
+        steps, by_step = mean_over_steps(living(seeds))
+        whole = Arm(
+            arm=self.names[number],
+            runs=tuple(runs),
+            failure_rate=failures,
+            steps=tuple(steps.tolist()),
+            by_step=tuple(by_step.tolist()),
+        )
         if (common := common_range(seeds)) is None:
             return whole
         grid = np.linspace(*common, BAND_POINTS)

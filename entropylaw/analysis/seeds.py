@@ -18,6 +18,9 @@ from entropylaw.results.result import NO_SCORE, has, replace
 POINTS = 121
 """Points of a run's curve over its own range."""
 
+STEPS_DRAWN = 61
+"""Points of a run's curve over its steps."""
+
 NEIGHBOURS, FEWEST_NEIGHBOURS = 12, 5
 """A point of a curve is from the nearest twelfth of the evaluations, at least five."""
 
@@ -150,6 +153,26 @@ def local_lines(along: FloatArray, at: FloatArray, nearest: int) -> FloatArray:
     return np.asarray(weight * slope)
 
 
+def curve_over_steps(run: RunSeries) -> tuple[FloatArray, FloatArray]:
+    """The curve of a run over its steps, for a figure: steps (m,) and rewards (m,), local lines as over x."""
+    steps = np.linspace(run.step[0], run.step[-1], STEPS_DRAWN)
+    nearest = max(FEWEST_NEIGHBOURS, -(-run.step.size // NEIGHBOURS))
+    rewards = local_lines(run.step, steps, nearest) @ run.reward
+    most = np.inf if run.max_reward is None else run.max_reward
+    return steps, np.minimum(rewards, most)
+
+
+def mean_over_steps(seeds: Sequence[Seed]) -> tuple[FloatArray, FloatArray]:
+    """The mean of runs' curves over the steps that they have in common; empty where there are none."""
+    curves = [curve_over_steps(seed.series) for seed in seeds]
+    first = max((steps[0] for steps, _ in curves), default=0.0)
+    last = min((steps[-1] for steps, _ in curves), default=0.0)
+    if first >= last:
+        return np.empty(0), np.empty(0)
+    common = np.linspace(first, last, STEPS_DRAWN)
+    return common, np.mean([np.interp(common, *curve) for curve in curves], axis=0)
+
+
 def series_of(fit: Fit) -> RunSeries:
     """What is compared of a fitted run: its rewards at its smoothed entropies, if it has a law."""
     if fit.law is None:
@@ -230,6 +253,7 @@ def as_run(seed: Seed) -> ArmRun:
         values["along_last"] = float(series.along[-1])
     values |= {name: number.value for name, number in series.coefficients.items()}
     every = slice(None, None, 4)
+    steps, by_step = curve_over_steps(series)
     return ArmRun(
         run=series.run,
         n=series.step.size,
@@ -239,6 +263,8 @@ def as_run(seed: Seed) -> ArmRun:
         without_along=series.without_along or None,
         along=tuple(seed.along[every].tolist()),
         reward=tuple(seed.curve[every].tolist()),
+        steps=tuple(steps.tolist()),
+        by_step=tuple(by_step.tolist()),
         values=values,
     )
 

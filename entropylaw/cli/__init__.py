@@ -8,7 +8,7 @@ import traceback
 
 import typer
 
-from entropylaw.cli.command import Commands, read_defaults
+from entropylaw.cli.command import Commands, SettingsFile
 from entropylaw.cli.streams import print_result, show_error
 from entropylaw.errors import EntropyLawError
 from entropylaw.paths import forget_inputs
@@ -42,8 +42,8 @@ def root(
         None,
         "--config",
         metavar="FILE",
-        help="TOML file of settings, with names of flags as keys. [default: entropylaw.toml of the current "
-        "folder]",
+        help="TOML file of settings, with names of flags as keys. [default: entropylaw.toml, or "
+        "tool.entropylaw in pyproject.toml, of the current folder]",
     ),
     no_config: bool = typer.Option(False, "--no-config", help="Read no settings from any file."),
 ) -> None:
@@ -55,7 +55,7 @@ def root(
     fitted, 5 a gate tripped or was unknown, 130 interrupted.
     """
     forget_inputs()
-    read_defaults(context, config_file, no_config=no_config)
+    context.obj = SettingsFile(config_file, no_config)
 
 
 def main() -> None:

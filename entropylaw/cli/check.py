@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from entropylaw.cli import output
-from entropylaw.cli.commands import FORMATS, SUMMARY, CheckCommand
+from entropylaw.cli.commands import SUMMARY, CheckCommand
 from entropylaw.cli.streams import say, show_error
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import CheckDocument, CheckedFile, SettingsUsed
 from entropylaw.errors import InputError, OutputError, UsageError
 from entropylaw.escaping import counted
 from entropylaw.gates.decide import Rules, decide, load_baselines
-from entropylaw.gates.expression import parse
+from entropylaw.gates.expression import parse, worse_than
 from entropylaw.gates.runs import READ, by_run, checked_file, entries_in, entries_of, unread
 from entropylaw.option import options_of, part
 from entropylaw.options import CompareOptions, FitOptions, PhaseOptions
@@ -43,7 +43,11 @@ TRIPPED = 5
 def check(options: CheckCommand) -> None:
     """Run ``entropylaw check``."""
     gates = list(map(parse, dict.fromkeys(options.fail_if)))
-    formats = output.destinations(options.output, options.format, FORMATS)
+    if options.baseline is not None:
+        gates.append(worse_than(options.baseline))
+    formats = output.destinations(options.output, options.format)
+    if options.junit is not None:
+        formats[options.junit] = "junit"
     summary = os.environ.get(SUMMARY) if options.github_summary else None
     if options.github_summary and not summary:
         raise UsageError(

@@ -6,9 +6,13 @@ from entropylaw.cli.commands import ColumnsCommand
 from entropylaw.cli.output import gather, say_skipped, shown
 from entropylaw.cli.streams import print_result, show_error
 from entropylaw.documents.document import columns_document
+from entropylaw.logs.load import read_all
 from entropylaw.logs.runs.step_column import ROW
 from entropylaw.results.result import replace
 from entropylaw.roles.explain import explain
+
+_SHOWN = ("no-step-column", "supervised-training")
+"""Errors of logs that are read none the less, with the error beside their columns."""
 
 
 def columns(options: ColumnsCommand) -> None:
@@ -16,13 +20,15 @@ def columns(options: ColumnsCommand) -> None:
     inputs = gather(options.logs, options, options)
     # Standard input cannot be read again; of a folder, files that lack a step are hardly logs.
     named = {*options.logs} - {"-"}
-    refused = {entry.path: entry.error for entry in inputs.entries if entry.path in named}
     problems = {
-        path: error for path, error in refused.items() if getattr(error, "slug", "") == "no-step-column"
+        entry.path: entry.error
+        for entry in inputs.entries
+        if entry.path in named and entry.error and entry.error.slug in _SHOWN
     }
     runs = inputs.runs
-    if problems:
-        runs += gather(list(problems), options, replace(options, step=ROW)).runs
+    for path, error in problems.items():
+        step = ROW if error.slug == "no-step-column" else options.step
+        runs += read_all([path], step=step, run=options.run, supervised=True).runs
     if not runs:
         raise inputs.errors[0]
     for error in inputs.errors:

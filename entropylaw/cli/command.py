@@ -1,8 +1,7 @@
 """From options to commands: typer gets its flags from them, and a command gets one object with all values.
 
-typer reads the arguments, and the settings of a file are its defaults (``default_map``). The option itself
-converts each value: its errors have slugs, and typer's converter takes longer to import than a gate on stored
-fits takes to decide.
+typer reads the arguments. The option itself converts each value, of the command line and of a settings
+file: its errors have slugs, and typer's converter takes longer to import than a gate on stored fits takes.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from entropylaw.cli.streams import say
-from entropylaw.errors import EntropyLawError, UsageError
+from entropylaw.errors import UsageError
 from entropylaw.escaping import one_line
 from entropylaw.kinds import SWITCH
 from entropylaw.option import COLUMNS, GENERAL, GROUPS, Option, options_of
@@ -52,14 +51,6 @@ WITHOUT_SETTINGS = ("tokens", "samples", "demo")
 """Commands without settings: a column of tokens or samples is not a column of evaluations."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The settings file in force, or the error of reading it."""
-
-    config: ConfigFile | None = None
-    error: EntropyLawError | None = None
-
-
 @cache
 def command_of(name: str) -> type[Options]:
     """The class that has the options of a command as fields; its docstring is the help."""
@@ -72,26 +63,27 @@ def _function_with_flags(name: str, command: type[Options]) -> Callable[..., Non
     """The function of a command with a parameter per option, of which typer makes flags."""
 
     def call(context: typer.Context, **values: Any) -> None:
-        settings: Settings = context.obj
-        if settings.error is not None:
-            raise settings.error
         # typer has a copy of click of its own, whose kinds of sources are compared by their names.
         sources = {field: getattr(context.get_parameter_source(field), "name", "") for field in values}
         typed = tuple(field for field, source in sources.items() if source == "COMMANDLINE")
-        from_file = tuple(field for field, source in sources.items() if source == "DEFAULT_MAP")
-        chosen = {field: values[field] for field in (*typed, *from_file)}
         # Options are frozen, and hold several values as a tuple; typer makes a list of them.
-        several = {field: tuple(value) for field, value in chosen.items() if isinstance(value, list)}
-        options = command(**chosen | several, given=typed, from_file=from_file, config=settings.config)
-        if settings.config is not None:
-            say(f"settings from {one_line(settings.config.path)}", quiet=getattr(options, "quiet", False))
+        chosen = {
+            field: tuple(values[field]) if isinstance(values[field], list) else values[field]
+            for field in typed
+        }
+        config, set_by_file = _settings_of(name, command, context.obj)
+        set_by_file = {field: value for field, value in set_by_file.items() if field not in typed}
+        options = command(**set_by_file | chosen, given=typed, from_file=tuple(set_by_file), config=config)
+        if config is not None:
+            say(f"settings from {one_line(config.path)}", quiet=getattr(options, "quiet", False))
         # Only a command that is run is imported: help and completion do without.
         module = import_module(f"entropylaw.cli.{name}")
         getattr(module, name)(options)
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
     for field, option in options_of(command).items():
-        parameters.append(_parameter_of(field, option))
+        if field not in command.by_file:
+            parameters.append(_parameter_of(field, option))
     # typer reads the flags from the signature; the code takes any.
     function: Any = call
     function.options = command
@@ -134,31 +126,37 @@ def _parameter_of(name: str, option: Option) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def read_defaults(context: typer.Context, config_file: str | None, *, no_config: bool) -> None:
-    """Make the settings file in force the defaults of the command that is called.
+class SettingsFile(NamedTuple):
+    """The settings file that the command line names, and whether none is to be read."""
 
-    An error in the file stops the command, and not its help: ``Settings`` hold it until the command runs, and
-    so they hold UsageError ``no-working-folder``, where the current folder has been deleted.
+    named: str | None
+    no_config: bool
+
+
+def _settings_of(
+    name: str, command: type[Options], file: SettingsFile
+) -> tuple[ConfigFile | None, dict[str, Any]]:
+    """The settings file in force for a command, and the values that it sets by the names of their fields.
+
+    Raises UsageError ``no-working-folder``, and as :func:`entropylaw.cli.settings.in_force`.
     """
-    from entropylaw.cli.settings import defaults_of, in_force
+    from entropylaw.cli.settings import in_force
 
-    name = str(context.invoked_subcommand)
-    context.obj = Settings()
     try:
         Path.cwd()
     except FileNotFoundError:
         message = "the current folder has been deleted"
-        context.obj = Settings(error=UsageError("no-working-folder", message, "cd to a folder that exists"))
-        return
+        raise UsageError("no-working-folder", message, "cd to a folder that exists") from None
     if name in WITHOUT_SETTINGS:
-        return
-    try:
-        config, values = in_force(config_file, all_settings, no_config=no_config)
-    except EntropyLawError as error:
-        context.obj = Settings(error=error)
-        return
-    context.obj = Settings(config=config)
-    context.default_map = {name: defaults_of(values, options_of(command_of(name)))}
+        return None, {}
+    config, table = in_force(file.named, all_settings, no_config=file.no_config)
+    values: dict[str, Any] = {}
+    for field, option in options_of(command).items():
+        value = table.get(option.key, [])
+        # An empty list sets nothing.
+        if value != []:
+            values[field] = option.from_toml(value)
+    return config, values
 
 
 def _process_value(parameter: Any, option: Option | None, context: Any, value: Any) -> Any:
@@ -194,11 +192,25 @@ class Command(_ReadByOptions, TyperCommand):
 
     @property
     def options_by_field(self) -> dict[str, Option]:  # type: ignore[override]
-        """Its options by the names of their fields."""
-        return options_of(self.callback.options)  # type: ignore[union-attr]
+        """Its options by the names of their fields, but for those that only a settings file sets."""
+        command = self.callback.options  # type: ignore[union-attr]
+        return {name: option for name, option in options_of(command).items() if name not in command.by_file}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Its arguments beside the options, of which a flag that needs no value may stand alone."""
+        """Its arguments beside the options, of which a flag that needs no value may stand alone.
+
+        Raises UsageError ``option-of-fit`` for a flag that `entropylaw fit` has, and not this command.
+        """
+        command = self.callback.options  # type: ignore[union-attr]
+        words = [word.partition("=")[0] for word in args]
+        for name in command.by_file:
+            option = options_of(command)[name]
+            if option.label in words:
+                raise UsageError(
+                    "option-of-fit",
+                    f"{option.label} is an option of `entropylaw fit`, and not of `{ctx.command_path}`",
+                    f"set {option.key} in entropylaw.toml, or use `entropylaw fit`",
+                )
         for option in self.options_by_field.values():
             if option.alone:
                 args = option.completed(args)

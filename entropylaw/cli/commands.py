@@ -6,6 +6,7 @@ dataclasses one by one, in :func:`entropylaw.cli.command.command_of`: all at onc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from entropylaw.errors import UsageError
@@ -13,11 +14,9 @@ from entropylaw.kinds import (
     ALL,
     GAIN,
     GATE,
-    JUNIT,
     LEVEL,
     NUMBER,
     PATH,
-    SUFFIXES,
     SWITCH,
     TEXT,
     TOPICS,
@@ -25,7 +24,7 @@ from entropylaw.kinds import (
     Kind,
     one_of,
 )
-from entropylaw.option import ADVANCED, INTERVALS, OUTPUT, option, switch
+from entropylaw.option import INTERVALS, OUTPUT, option, options_of, switch
 from entropylaw.options import (
     FOLDER,
     PICTURES,
@@ -33,9 +32,7 @@ from entropylaw.options import (
     ColumnOptions,
     Command,
     CompareOptions,
-    Coverage,
     FitOptions,
-    Gained,
     Joined,
     LawOptions,
     Logs,
@@ -51,7 +48,7 @@ from entropylaw.samples.options import SampleOptions
 from entropylaw.tokens.options import TokenOptions
 
 
-class FitCommand(Parallel, Strict, FitOptions, Logs, Written):
+class FitCommand(Parallel, Strict, FitOptions, Joined, Logs, Written):
     """Say what each run did and what comes next.
 
     First what the reward has done so far: broken, falling, rising, flat, or cannot tell; the reward half as
@@ -80,6 +77,9 @@ class FitCommand(Parallel, Strict, FitOptions, Logs, Written):
     )
 
 
+FINER = ("pair", "level", "from_step", "max_reward", "keep_outliers", "cost_per_step")
+"""Options of the fit that are set by `entropylaw fit` or in the settings file where many runs are fitted."""
+
 TARGETS = "Targets"
 
 
@@ -88,17 +88,18 @@ def target(flags: str, help: str, kind: Kind = NUMBER) -> Any:
     return option(flags, f"{help} Repeatable.", kind, TARGETS, many=True)
 
 
-class PredictCommand(Joined, LawOptions, Written):
+class PredictCommand(LawOptions, Written):
     """Predict reward at an entropy or a later step.
 
     Also the entropies that give a target reward; without a target: the entropy now, and half as many steps
     again. Predictions at an entropy are averaged over functional forms. An entropy has two intervals: for the
     mean, and the wider prediction interval; one outside the fitted range is marked as extrapolated. A later
-    step is forecast from the level and the last change of the reward, and needs no entropy. Options of the
-    fit, columns included, are for logs, not for what `entropylaw fit` wrote.
+    step is forecast from the level and the last change of the reward, and needs no entropy. A log is fitted
+    as entropylaw.toml says; `entropylaw fit` has the options.
     """
 
     example: ClassVar[str] = "entropylaw predict demo/grpo_s0.csv --target-entropy 0.05"
+    by_file: ClassVar[Sequence[str]] = tuple(options_of(LawOptions))
 
     source: str | None = option("FIT|LOG", "A fit document or a log.", unset="the newest fit in reports/")
     target_entropy: tuple[str, ...] = target(
@@ -130,6 +131,7 @@ class ColumnsCommand(ColumnOptions, Logs, Command):
     """
 
     example: ClassVar[str] = "entropylaw columns demo/grpo_s0.csv"
+    by_file: ClassVar[Sequence[str]] = ("pair",)
 
     format: str = formats()
 
@@ -163,7 +165,7 @@ class SamplesCommand(SampleOptions, Quiet):
     """Summarise samples per problem by step.
 
     pass@k, distinct answers, what was gained and lost: a row per step, for --join of `entropylaw fit`,
-    `compare`, `phases` and others. Rollout dumps and evaluation files are recognised by their content: verl,
+    `compare` and `phases`. Rollout dumps and evaluation files are recognised by their content: verl,
     TRL, prime-rl and verifiers, inspect, lm-evaluation-harness, human-eval, EvalPlus, Qwen2.5-Math, CRUXEval;
     any other table by the names of its columns, where a.b is field b of column a. A file that cannot be read
     is named, stops no other one, and makes gates on the document unknown; a copy is read once. With `columns`
@@ -195,7 +197,7 @@ class SamplesCommand(SampleOptions, Quiet):
     )
 
 
-class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
+class PhasesCommand(Parallel, PhaseOptions, Joined, Logs, Written):
     """Say whether entropies rise, and in which order.
 
     The entropies of planning and execution tokens, of plans and of all tokens, each where there are values:
@@ -205,6 +207,7 @@ class PhasesCommand(Parallel, PhaseOptions, Logs, Written):
     """
 
     example: ClassVar[str] = "entropylaw phases demo/grpo_s0.csv"
+    by_file: ClassVar[Sequence[str]] = ("jobs",)
 
 
 class CompareCommand(Joined, Parallel, CompareOptions, Written):
@@ -218,6 +221,7 @@ class CompareCommand(Joined, Parallel, CompareOptions, Written):
     """
 
     example: ClassVar[str] = "entropylaw compare 'grpo=demo/grpo_s*' 'clip_cov=demo/clip_cov_s*'"
+    by_file: ClassVar[Sequence[str]] = ("max_reward", "keep_outliers")
 
     logs: tuple[str, ...] = option(
         "ARM=LOGS|LOGS",
@@ -250,10 +254,12 @@ class ReportCommand(Parallel, Strict, FitOptions, Logs, Quiet):
     An index, a page per run, Markdown, JSON, CSV and figures, of one run or a thousand. LOGS may also be
     what `entropylaw fit` or `entropylaw report` wrote: it is rendered unchanged, and options of the fit
     are then refused. Runs are fitted in parallel; what has not changed since the last report in that
-    folder is kept. A run that cannot be fitted does not stop the others.
+    folder is kept. A run that cannot be fitted does not stop the others. `entropylaw fit` and
+    entropylaw.toml have all options of the fit.
     """
 
     example: ClassVar[str] = "entropylaw report demo/grpo_s0.csv -o reports/demo"
+    by_file: ClassVar[Sequence[str]] = FINER
 
     output: str = option(
         "-o --output FOLDER|FILE.html",
@@ -268,22 +274,15 @@ class ReportCommand(Parallel, Strict, FitOptions, Logs, Quiet):
         Kind(expected="some of svg, png and pdf, or none", metavar="KINDS", read=figure_kinds),
         unset="all, beyond 50 runs svg",
     )
-    phases: bool = switch(
-        "--phases/--no-phases",
-        "Add the phases where the log has the entropy of planning or execution tokens.",
-        ADVANCED,
-        default=True,
-    )
 
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file of a step's summary."""
 
 GATES = "Gates"
-FORMATS = (*SUFFIXES, *JUNIT)
 
 
-class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
+class CheckCommand(Parallel, FitOptions, Quiet):
     """Exit with code 5 if a gate trips or is unknown.
 
     Every run is compared with every condition. The interval decides, not the point: a condition holds
@@ -291,10 +290,12 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     --strict fails. An unknown value fails, and the reason is printed: a run that was refused, an interval
     that is missing, the law's numbers where the law fails or the log has no entropy, the forecast and the
     law of a broken run, fitted numbers of too few evaluations, and rewards whose units do not convert.
-    Whatever the reason, an unknown value exits with code 5, for one file as for several.
+    Whatever the reason, an unknown value exits with code 5, for one file as for several. `entropylaw fit` and
+    entropylaw.toml have all options of the fit.
     """
 
     example: ClassVar[str] = "entropylaw check demo/clip_cov_s0.csv --fail-if 'now<0.4'"
+    by_file: ClassVar[Sequence[str]] = (*FINER, "jobs")
 
     sources: tuple[str, ...] = option(
         "FITS|LOGS",
@@ -324,8 +325,12 @@ class CheckCommand(Joined, Parallel, LawOptions, Gained, Coverage, Quiet):
     even_if_fails: bool = switch(
         "--even-if-fails", "Also compare the numbers that are unknown because the law fails.", GATES
     )
-    format: str = formats(*FORMATS)
-    output: tuple[str, ...] = outputs(WRITE.replace(".tex", ".tex .xml"))
+    baseline: str | None = option(
+        "--baseline", "Fail also where the reward now is below that of this fit or report.", PATH, GATES
+    )
+    format: str = formats()
+    output: tuple[str, ...] = outputs()
+    junit: str | None = option("--junit", "Write JUnit XML here: a test case per run and condition.", PATH)
     github_summary: bool = switch("--github-summary", f"Append Markdown to the file that {SUMMARY} names.")
 
 

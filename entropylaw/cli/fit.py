@@ -13,7 +13,7 @@ from entropylaw.cli.commands import FitCommand
 from entropylaw.cli.running import document_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.codec import dumps
-from entropylaw.documents.loading import load_fit
+from entropylaw.documents.loading import load
 from entropylaw.errors import EntropyLawError, FitError
 from entropylaw.escaping import counted, one_line, safe_name
 from entropylaw.option import part
@@ -94,7 +94,9 @@ def path_for(document: FitDocument, logs: Sequence[str]) -> str:
     while True:
         path = Path(FOLDER) / f"{safe_name(name, taken)}.fit.json"
         try:
-            if not path.exists() or identity(load_fit(path), moved=moved) == identity(document, moved=moved):
+            if not path.exists() or identity(load(path, "fit"), moved=moved) == identity(
+                document, moved=moved
+            ):
                 return path.as_posix()
         except EntropyLawError:
             continue

@@ -22,7 +22,7 @@ from entropylaw.documents.codec import dumps
 from entropylaw.errors import EntropyLawError, FitError, InputError, OutputError, UsageError
 from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line
 from entropylaw.files import write_atomically
-from entropylaw.kinds import ALL, DETAILS, JUNIT, PAGES, SUFFIXES
+from entropylaw.kinds import ALL, DETAILS, PAGES, SUFFIXES
 from entropylaw.options import Joined
 from entropylaw.paths import NOT_READ, check_targets, is_folder
 
@@ -93,7 +93,7 @@ def format_of(path: str, choices: Sequence[str] = ()) -> str:
     suffix = Path(path).suffix.lower()
     usual_suffix = {".markdown": ".md", ".htm": ".html"}.get(suffix, suffix)
     choices = choices or tuple(SUFFIXES)
-    by_suffix = {(SUFFIXES | JUNIT).get(choice, f".{choice}"): choice for choice in choices}
+    by_suffix = {SUFFIXES.get(choice, f".{choice}"): choice for choice in choices}
     if usual_suffix not in by_suffix:
         message = f"-o {path} has suffix {suffix or '(none)'!r}, expected one of {', '.join(by_suffix)}"
         hint = _hint_of_suffix(path, suffix, choices, next(iter(by_suffix)))
@@ -108,8 +108,8 @@ def _hint_of_suffix(path: str, suffix: str, choices: Sequence[str], ending: str)
         return f"{typed} is a folder: name a file in it"
     if suffix in PAGES and "text" in choices:
         return f"type `entropylaw report LOG -o {typed}`"
-    if suffix in JUNIT.values() and "text" in choices:
-        return f"type `entropylaw check LOG --fail-if GATE -o {typed}`"
+    if suffix == ".xml" and "text" in choices:
+        return f"type `entropylaw check LOG --junit {typed}`"
     if suffix in SHEETS and "csv" in choices:
         ending = ".csv"
     return f"type -o {shlex.quote(path.removesuffix(Path(path).suffix) + ending)}"

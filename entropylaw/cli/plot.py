@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,24 +11,28 @@ from entropylaw.cli.plot_command import DRAWN, WIDTHS, PlotCommand
 from entropylaw.cli.running import result_of
 from entropylaw.cli.streams import say
 from entropylaw.documents.document import Entry, RunReport
-from entropylaw.documents.loading import load_document
+from entropylaw.documents.loading import load
 from entropylaw.errors import FitError, UsageError
-from entropylaw.escaping import listing, safe_name
+from entropylaw.escaping import listing, nearest, safe_name, shown
 from entropylaw.files import write_atomically
 from entropylaw.option import part
 from entropylaw.options import FitOptions, PhaseOptions
-from entropylaw.pipeline.inputs import RUNS
 from entropylaw.pipeline.steps import Fit, Phases
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.drawings import files
 
 if TYPE_CHECKING:
-    from entropylaw.pipeline.inputs import Input
     from entropylaw.results.fit import Fit as FitResult
     from entropylaw.results.phases import PhaseFit
 
 # Names of runs or rewards that a message lists.
 MOST_NAMED = 8
+
+HINTS = {
+    "pass_at_k": "give `entropylaw samples` tables with two samples of a problem or more",
+    "distinct_right": "give `entropylaw samples` two steps or more, with a column of answers",
+}
+"""What to do where a figure of samples cannot be drawn."""
 
 
 def plot(options: PlotCommand) -> None:
@@ -41,7 +45,7 @@ def plot(options: PlotCommand) -> None:
         try:
             contents = files(figure.name, content, [picture], f"{safe_name(run, set())}-{figure.name}")
         except ValueError as error:
-            hint = "wait for more evaluations, or draw another figure"
+            hint = HINTS.get(figure.name, "wait for more evaluations, or draw another figure")
             raise _nothing_to_draw(run, figure.name, str(error), hint) from None
     write_atomically(options.output, contents[picture])
     say(f"wrote {options.output}", quiet=options.quiet)
@@ -51,20 +55,18 @@ def _content_and_name(options: PlotCommand) -> tuple[Any, str]:
     """What the figure is drawn from, and the name of its run or comparison."""
     needs = DRAWN[options.figure].needs
     if needs == "arms":
-        comparison = load_document("comparison", options.source).comparison
+        comparison = load(options.source, "comparison").comparison
         return comparison, " ".join(arm.arm for arm in comparison.arms)
     if needs in ("samples", "samples_pair"):
-        document = load_document("samples", options.source)
+        document = load(options.source, "samples")
         name = document.tables[0].name
         if needs == "samples":
             return document, name
         if not document.against:
             hint = "write the document with `entropylaw samples TABLES --against BASE -o FILE.json`"
             raise _nothing_to_draw(name, options.figure, "it is of one table alone", hint)
-        if len(document.against) > 1:
-            hint = "take one of its groups by `entropylaw samples --only COLUMN=VALUE`"
-            raise _nothing_to_draw(name, options.figure, f"it has {len(document.against)} comparisons", hint)
-        return document.against[0], name
+        names = [pair.now for pair in document.against]
+        return document.against[_chosen(names, options, "comparison")], name
     entry = _entry_of_run(options)
     if entry.refusal is not None:
         raise _nothing_to_draw(entry.run, options.figure, entry.refusal.message, entry.refusal.hint)
@@ -79,72 +81,57 @@ def _entry_of_run(options: PlotCommand) -> Entry[FitResult] | Entry[PhaseFit]:
     """The entry of the run that is drawn: its fit, or its phases where the figure needs them.
 
     Raises as :func:`entropylaw.pipeline.inputs.gather`; FitError ``nothing-to-draw``; UsageError
-    (``figure-not-in-source``, ``which-run``, ``unknown-run``).
+    (``which-run``, ``unknown-run``).
     """
-    command = "phases" if DRAWN[options.figure].needs == "phases" else "fit"
-    family = {"fit": FitOptions, "phases": PhaseOptions}[command]
-    kind_of_step: Any = {"fit": Fit, "phases": Phases}[command]
+    needs = DRAWN[options.figure].needs
+    kind, family, step = ("fit", FitOptions, Fit) if needs != "phases" else ("phases", PhaseOptions, Phases)
     # --run names the run here, and no column.
     fresh: Any = part(options, family, run=None)
-    fixed = options.flags_given(FitOptions, PhaseOptions)
-    inputs = gather([options.source], options, fresh, kinds=(*RUNS, "phases"), fixed=fixed)
+    inputs = gather([options.source], options, fresh, kinds=(kind, "report", "index"))
     readable = [entry for entry in inputs.entries if entry.error is None]
     if not readable:
         raise inputs.errors[0]
-    kind = readable[0].kind
-    if kind in ("fit", "phases") and kind != command:
-        raise UsageError(
-            "figure-not-in-source",
-            f"{options.source} is a {kind} document, which holds no {command}",
-            f"give the log, or what `entropylaw {command}` wrote",
-        )
-    run = _chosen_run(readable, options)
-    results = result_of(kind_of_step(inputs.settings), [run])
+    run = readable[_chosen([entry.name for entry in readable], options, "run")]
+    results: list[Any] = result_of(step(inputs.settings), [run])
     # A stored report of a run holds its fit and its phases.
     fits = [result.fit if isinstance(result, RunReport) else result for result in results]
     if len(fits) > 1:
-        # A document is fixed: another reward is drawn from its log.
-        flag = "of its log --reward" if run.entries else "--reward"
         rest = listing([entry.reward for entry in fits[1:]], MOST_NAMED)
-        say(f"{fits[0].reward} is drawn; {flag} names another: {rest}", quiet=options.quiet)
-    if command == "phases" and isinstance(results[0], RunReport):
-        report = results[0]
-        if report.phases is None:
+        another = "`entropylaw fit --reward` names another"
+        say(f"{fits[0].reward} is drawn; {another}: {rest}", quiet=options.quiet)
+    if needs == "phases":
+        phases = results[0].phases if isinstance(results[0], RunReport) else results[0]
+        if phases is None:
             reason = "the log had no entropies of planning or execution tokens"
             hint = "`entropylaw tokens` makes them of token-level logs"
-            raise _nothing_to_draw(report.fit.run, "phases", reason, hint)
-        return report.phases
-    fit: Entry[Any] = fits[0]
-    if DRAWN[options.figure].needs == "law" and fit.result is not None and fit.result.no_law is not None:
+            raise _nothing_to_draw(fits[0].run, needs, reason, hint)
+        return phases
+    fit: Entry[FitResult] = fits[0]
+    if needs == "law" and fit.result is not None and fit.result.no_law is not None:
         lacking = fit.result.no_law
-        raise _nothing_to_draw(fit.run, options.figure, lacking.message, lacking.hint)
+        raise _nothing_to_draw(fit.run, needs, lacking.message, lacking.hint)
     return fit
 
 
-def _chosen_run(runs: Sequence[Input], options: PlotCommand) -> Input:
-    """The run of the name that is an option, or the only one.
+def _chosen(names: Sequence[str], options: PlotCommand, kind: str) -> int:
+    """The place of the run or comparison of the name that is an option, or of the only one.
 
     Raises UsageError (``which-run``, ``unknown-run``).
     """
-    source = options.source
-    name = options.run
-    if name is None and len(runs) == 1:
-        return runs[0]
-    names = [run.name for run in runs]
-    if name in names:
-        return runs[names.index(name)]
-    there = ", ".join(names[:MOST_NAMED])
-    if names[MOST_NAMED:]:
-        there += f" and {len(names) - MOST_NAMED} more"
-    if name is None:
+    if options.run is None and len(names) == 1:
+        return 0
+    if options.run in names:
+        return names.index(options.run)
+    there = listing(names, MOST_NAMED)
+    if options.run is None:
         raise UsageError(
             "which-run",
-            f"{source} holds {len(names)} runs, and a figure shows one: {there}",
-            "add --run NAME",
+            f"{options.source} holds {len(names)} {kind}s, and a figure shows one: {there}",
+            f"add --run NAME, such as --run {shlex.quote(names[0])}",
         )
-    near = difflib.get_close_matches(name, names, n=1)
+    near = nearest([options.run], names, 1)
     raise UsageError(
         "unknown-run",
-        f"{source} holds no run {name!r}, but {there}",
+        f"{options.source} holds no {kind} {shown(options.run)}, but {there}",
         f"did you mean {near[0]}?" if near else "give one of these names, as it is written there",
     )

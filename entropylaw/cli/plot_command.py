@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from entropylaw.kinds import PATH, Kind, one_of
-from entropylaw.option import option, switch
-from entropylaw.options import ClassColumns, Coverage, Joined, LawOptions, Quiet
+from entropylaw.option import option, options_of, switch
+from entropylaw.options import ClassColumns, Coverage, LawOptions, Quiet
 from entropylaw.report.figures import FIGURES
 
 # Of one run, of arms, and of samples.
@@ -24,10 +25,16 @@ def width_text(text: str) -> str:
     return text
 
 
-class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Quiet):
+class PlotCommand(LawOptions, ClassColumns, Coverage, Quiet):
     """Draw one figure of a run, of arms or of samples."""
 
     example: ClassVar[str] = "entropylaw plot law demo/grpo_s0.csv -o law.pdf"
+    by_file: ClassVar[Sequence[str]] = tuple(
+        name
+        for family in (LawOptions, ClassColumns, Coverage)
+        for name in options_of(family)
+        if name != "run"
+    )
 
     figure: str = option(
         "FIGURE", f"{', '.join([*DRAWN][:-1])} or {[*DRAWN][-1]}.", one_of(*DRAWN), required=True
@@ -44,7 +51,7 @@ class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Quiet):
     title: bool = switch(
         "--title/--no-title", "What was found as the title, on figures that have one.", default=True
     )
-    run: str | None = option("--run NAME", "Name of the run to draw, if SOURCE has several.")
+    run: str | None = option("--run NAME", "Name of the run or comparison to draw, if SOURCE has several.")
     output: str = option(
         "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", PATH, required=True
     )
@@ -53,5 +60,5 @@ class PlotCommand(Joined, LawOptions, ClassColumns, Coverage, Quiet):
 PlotCommand.__doc__ = (
     f"{PlotCommand.__doc__}\n\n"
     + " ".join(f"{name}: {entry.about}." for name, entry in DRAWN.items())
-    + " Options of the fit apply only if SOURCE is a log."
+    + " A log is fitted as entropylaw.toml says; `entropylaw fit` has the options."
 )

@@ -13,7 +13,7 @@ from entropylaw.cli.running import document_of
 from entropylaw.cli.streams import say
 from entropylaw.errors import UsageError
 from entropylaw.option import part
-from entropylaw.options import FOLDER, FitOptions, LawOptions
+from entropylaw.options import FOLDER, FitOptions
 from entropylaw.pipeline.predictions import predict_runs, with_law
 from entropylaw.pipeline.steps import Fit
 from entropylaw.results.result import replace
@@ -46,8 +46,7 @@ def predict(options: PredictCommand) -> None:
     formats = output.destinations(options.output, options.format)
     unset = [name for name in ("gain", "level") if getattr(options, name) is None]
     fresh = part(options, FitOptions, **{name: getattr(FitOptions, name) for name in unset})
-    fixed = options.flags_given(LawOptions)
-    inputs = output.gather([source], options, fresh, kinds=("fit",), fixed=fixed)
+    inputs = output.gather([source], options, fresh, kinds=("fit",))
 
     output.say_skipped(inputs.warnings, quiet=quiet)
     fits = document_of(Fit, inputs)

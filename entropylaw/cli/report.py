@@ -14,7 +14,7 @@ from entropylaw.cli.commands import ReportCommand
 from entropylaw.cli.streams import say, show_error
 from entropylaw.errors import FitError, UsageError
 from entropylaw.escaping import counted
-from entropylaw.kinds import JUNIT, PAGES, SUFFIXES
+from entropylaw.kinds import PAGES, SUFFIXES
 from entropylaw.option import part
 from entropylaw.options import PICTURES, FitOptions
 from entropylaw.paths import check_targets, is_file, note_input
@@ -30,9 +30,9 @@ PICTURE_SUFFIXES = tuple(f".{kind}" for kind in PICTURES)
 
 SUFFIXES_OF_FILES = (
     *SUFFIXES.values(),
-    *JUNIT.values(),
     *PICTURE_SUFFIXES,
     ".markdown",
+    ".xml",
     ".jsonl",
     ".tsv",
     ".parquet",
@@ -64,10 +64,8 @@ def report(options: ReportCommand) -> None:
         folder=None if single else target,
         settings=part(options, FitOptions),
         kinds=() if single else options.figures,
-        phases=options.phases,
         config=options.config,
         cache=user_cache(),
-        join=output.joining(options),
     )
     with output.runs_shown("runs") as progress:
         outcome = report_logs(

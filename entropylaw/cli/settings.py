@@ -1,4 +1,4 @@
-"""Settings in a file: ``--config FILE``, or ``entropylaw.toml`` of the current folder.
+"""Settings in a file: ``--config FILE``, else ``entropylaw.toml`` or ``pyproject.toml`` of this folder.
 
 They are defaults of flags, and gates; a command takes those that it has.
 """
@@ -9,7 +9,9 @@ import difflib
 import os
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from entropylaw.errors import InputError, UsageError
@@ -18,6 +20,8 @@ from entropylaw.options import ConfigFile
 from entropylaw.paths import note_input, read_regular, shown_path
 
 OWN_FILE = "entropylaw.toml"
+PROJECT = "pyproject.toml"
+"""A file with settings of many tools: ours are in the table ``tool.entropylaw``."""
 
 GROUP = "columns"
 """The table of the names of columns."""
@@ -26,6 +30,9 @@ HINT = "settings have the names of flags, which `entropylaw fit --help` lists wi
 
 LARGEST = 1 << 15
 """Bytes of a settings file: keys of many parts take a time that grows with the square."""
+
+LARGEST_PROJECT = 1 << 20
+"""Bytes of a project's file in which a table of ours is looked for."""
 
 Settings = Mapping[str, Option]
 """Key → option."""
@@ -48,10 +55,19 @@ def in_force(
                 "give one of the two",
             )
         return None, {}
+    path = named or _own_file()
+    return (None, {}) if path is None else read_settings(path, settings())
+
+
+def _own_file() -> str | None:
+    """The settings file of the current folder; one of its project only if it may have a table of ours."""
     # A link to nothing is an error, not a folder without settings.
-    if named or os.path.lexists(OWN_FILE):
-        return read_settings(named or OWN_FILE, settings())
-    return None, {}
+    if os.path.lexists(OWN_FILE):
+        return OWN_FILE
+    with suppress(OSError):
+        if b"tool.entropylaw" in read_regular(PROJECT, LARGEST_PROJECT):
+            return PROJECT
+    return None
 
 
 def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[str, object]]:
@@ -77,9 +93,10 @@ def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[st
             "name another file, or leave it out with --no-config",
         ) from error
     values = toml_of(content, shown)
-    columns = values.pop(GROUP, {})
-    if not isinstance(columns, dict):
-        raise _bad(GROUP, columns, shown, "a table")
+    if Path(path).name == PROJECT:
+        values = _table(_table(values, "tool", shown), "entropylaw", shown)
+    columns = _table(values, GROUP, shown)
+    values.pop(GROUP, None)
     values |= {f"{GROUP}.{key}": value for key, value in columns.items()}
     for key, value in values.items():
         if key not in settings:
@@ -97,24 +114,12 @@ def read_settings(path: str, settings: Settings) -> tuple[ConfigFile, Mapping[st
     return ConfigFile(path=shown, sha256=sha256(content).hexdigest()), values
 
 
-def defaults_of(table: Mapping[str, object], options: Settings) -> dict[str, object]:
-    """Name of a field → its default as it would be typed, of all that a file sets for some options.
-
-    An empty list sets nothing.
-    """
-    defaults: dict[str, object] = {}
-    for name, option in options.items():
-        value = table.get(option.key, [])
-        if value == []:
-            continue
-        # typer reads defaults as it reads what is typed: texts, and switches.
-        if option.many:
-            # A value alone needs no brackets.
-            values = value if isinstance(value, list) else [value]
-            defaults[name] = list(map(str, values))
-        else:
-            defaults[name] = value if isinstance(value, bool) else str(value)
-    return defaults
+def _table(values: Mapping[str, object], name: str, shown: str) -> dict[str, object]:
+    """A table in a file, empty where there is none; UsageError ``bad-setting`` for another value."""
+    table = values.get(name, {})
+    if not isinstance(table, dict):
+        raise _bad(name, table, shown, "a table")
+    return table
 
 
 def nearest_key(key: str, settings: Settings) -> str | None:

@@ -18,6 +18,7 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
+from entropylaw.results.axis import STEP
 from entropylaw.results.columns import Choice, ColumnReport, Refusal
 from entropylaw.results.fit import Answer, Fit
 from entropylaw.results.forecast import Forecast
@@ -253,7 +254,7 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     """Predictions for one run, by the curve that is averaged over the functional forms.
 
     ``state``, ``verdict`` (``none`` without a law), ``why`` and ``findings`` are the fit's, and so are
-    ``gain``, ``n_rewards`` and ``max_reward``. ``forecast`` is of later steps; where these
+    ``gain``, ``n_rewards``, ``max_reward`` and ``axis``. ``forecast`` is of later steps; where these
     were requested and it is None, ``no_forecast`` says why. Without a law ``entropy_range`` is None, and
     ``no_law`` says why. ``ceiling`` is the reward at H = 0 by the law.
     """
@@ -273,6 +274,7 @@ class RunPrediction(Result, frozen=True, kw_only=True):
     no_forecast: str | None = None
     n_rewards: int | None = None
     max_reward: float | None = None
+    axis: str = STEP
 
     def flaw(self) -> str:
         """A word about the law that is none, or no law without a reason."""

@@ -6,47 +6,33 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from entropylaw.documents.codec import DocumentMismatchError, decode, parse
 from entropylaw.documents.kinds import KINDS
 from entropylaw.errors import InputError, known_form
 from entropylaw.paths import LARGEST, SCHEMA, note_input, read_regular, shown_path, walk
 
-if TYPE_CHECKING:
-    from entropylaw.documents.document import FitDocument, PhasesDocument, ReportDocument
-
-
 FITS = ".fit.json"
 """How the names of stored fits end, but for what is added to a copy's name."""
 
 
-def load_fit(path: str | os.PathLike[str]) -> FitDocument:
-    """Read a fit document; an InputError as :func:`load_document` has it."""
-    return load_document("fit", path)  # type: ignore[no-any-return]
+def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
+    """Read a document that entropylaw wrote: of any kind, or of one of :data:`KINDS`.
 
-
-def load_phases(path: str | os.PathLike[str]) -> PhasesDocument:
-    """Read a phases document; an InputError as :func:`load_document` has it."""
-    return load_document("phases", path)  # type: ignore[no-any-return]
-
-
-def load_report(path: str | os.PathLike[str]) -> ReportDocument:
-    """Read a report document; an InputError as :func:`load_document` has it."""
-    return load_document("report", path)  # type: ignore[no-any-return]
-
-
-def load_document(name: str, path: str | os.PathLike[str]) -> Any:
-    """Read a document of the kind of that name in :data:`~entropylaw.documents.kinds.KINDS`.
+    >>> entropylaw.load("reports/grpo_s0.fit.json").fitted  # doctest: +SKIP
 
     Raises InputError (``file-not-found``, ``file-unreadable``, ``not-a-document`` for no JSON or that of
     another kind, ``other-document-version``, ``damaged-document`` for a value that does not fit, with its
-    JSON path).
+    JSON path); UsageError ``bad-argument``.
     """
-    from entropylaw.arguments import as_path
+    from entropylaw.arguments import as_path, bad_argument, text_or_none
 
     path = as_path(path, "path")
-    return as_document(load_json(path, (name,)), (name,), shown_path(path))
+    if text_or_none(kind, "kind") not in (None, *KINDS):
+        raise bad_argument("kind", f"one of {', '.join(KINDS)}", repr(kind)[:40])
+    expected = tuple(KINDS) if kind is None else (kind,)
+    return as_document(load_json(path, expected), expected, shown_path(path))
 
 
 def as_document(data: Any, kinds: Sequence[str], shown: str, *, or_log: bool = False) -> Any:

@@ -13,7 +13,6 @@ from entropylaw.documents.kinds import KINDS
 from entropylaw.escaping import one_line
 from entropylaw.options import FitOptions
 from entropylaw.results import Estimate
-from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.results.result import replace
@@ -93,9 +92,6 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
         The word about the law, ``none`` without one, or ``refused``.
     slug
         The name of its page.
-    rewarded
-        The column of the reward with its unit, by which it is decided what it may be compared with; None
-        where that is not known.
     stop_line
         That of the fit.
     no_forecast
@@ -110,7 +106,6 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
 
     law: str
     slug: str = ""
-    rewarded: Choice | None = None
     stop_line: StopLine | None = None
     no_forecast: str | None = "the run has no fit"
     cautions: int = 0
@@ -157,8 +152,7 @@ def summary_of(report: RunReport) -> RunSummary:
         summary = replace(summary, phases=report.phases.result.answer)
     rewarded = entry.columns.get("reward")
     if rewarded is not None:
-        unit = rewarded.unit or None
-        summary = replace(summary, rewarded=rewarded, reward_column=rewarded.column, unit=unit)
+        summary = replace(summary, reward_column=rewarded.column, unit=rewarded.unit or None)
     return summary if entry.result is None else _with_fit(summary, entry.result)
 
 

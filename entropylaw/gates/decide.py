@@ -28,8 +28,9 @@ from entropylaw.gates.runs import RunEntries, entries_of, unread, value_of, why_
 from entropylaw.paths import is_folder, note_input, shown_path
 from entropylaw.reproducible import rounded
 from entropylaw.results import Estimate, Verdict
+from entropylaw.results.axis import on_axis
 from entropylaw.results.columns import factor_to
-from entropylaw.results.result import ENDS, replace, sentences
+from entropylaw.results.result import ENDS, INCOMPLETE, replace, sentences
 
 if TYPE_CHECKING:
     from entropylaw.documents.document import RunPrediction
@@ -84,13 +85,14 @@ def decide(
         value: Value | None = None
         limit: Limit | Unknown | None = None
         outcome: Outcome = "unknown"
-        sentence = unmatched or run.finding(ENDS)
+        sentence = unmatched or run.finding(INCOMPLETE) or run.finding(ENDS)
         if not sentence and gate.quantity.kind == "flag":
             outcome, sentence = _decide_flag(gate.quantity, run)
         elif not sentence:
             value = _compared_value(gate, run, baselines, rules, alone=rewards[run.first.reward] == 1)
             limit = limit_of(gate, run)
             outcome, sentence = _decide_value(gate, value, limit, run, rules)
+            sentence = on_axis(sentence, run.axis)
         name = run.first.run if unmatched else run.first.name
         if counts[run.first.name] > 1:
             name += f" ({', '.join(run.sources)})"

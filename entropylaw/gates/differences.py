@@ -60,7 +60,7 @@ def difference(arm: str, baseline: str, name: str) -> Quantity:
         straight = comparison.pair(arm, baseline)
         pair = straight or comparison.pair(baseline, arm)
         if pair is None:
-            again = "`entropylaw compare --baseline` names another baseline, --all-pairs compares all"
+            again = "`entropylaw compare --baseline` names another baseline, or all"
             return Unknown(reason=f"{arms_compared} is not in the comparison; {again}")
         if missing := _missing_run(document, arm, baseline):
             return Unknown(reason=f"{arms_compared}: {missing}")

@@ -96,6 +96,19 @@ def parse(text: str) -> Gate:
     return _Reader(text).gate()
 
 
+def worse_than(baseline: str) -> Gate:
+    """The gate that trips where the reward now has fallen since the run of a baseline's document."""
+    return Gate(
+        text=f"regression({baseline})>0%",
+        quantity=REGRESSION,
+        operator=">",
+        limit=0.0,
+        limit_text="0%",
+        baseline=baseline,
+        measured=MEASURED[0],
+    )
+
+
 class _Reader:
     """One pass over an expression, from left to right."""
 

@@ -22,6 +22,7 @@ from entropylaw.gates.quantity import (
 )
 from entropylaw.paths import note_input, shown_path
 from entropylaw.results import Estimate, Verdict
+from entropylaw.results.axis import STEP
 from entropylaw.results.result import sentences
 from entropylaw.run_names import reward_matches
 
@@ -64,8 +65,11 @@ class RunEntries:
 
     def finding(self, code: str) -> str:
         """The sentence of its first finding with a code; empty where it has none."""
-        findings = () if self.judged is None else self.judged.findings
-        return next((finding.sentence for finding in findings if finding.code == code), "")
+        for entry in self.entries.values():
+            for finding in getattr(entry.result, "findings", ()):
+                if finding.code == code:
+                    return str(finding.sentence)
+        return ""
 
     @property
     def refusal(self) -> Refusal | None:
@@ -84,6 +88,12 @@ class RunEntries:
     def column(self) -> str:
         """The name of the column of its reward; empty where that is not known."""
         return "" if self.rewarded is None else self.rewarded.column
+
+    @property
+    def axis(self) -> str:
+        """The word for the axis of its fit."""
+        results: list[Any] = [entry.result for entry in self.entries.values()]
+        return next((result.axis for result in results if hasattr(result, "axis")), STEP)
 
     def has_reward(self, pattern: str) -> bool:
         """Whether a shell pattern matches its reward, by label or column."""

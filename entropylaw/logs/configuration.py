@@ -1,8 +1,8 @@
 """A run's configuration: read from the log or from a ``config.yaml`` next to it, and what it means.
 
-W&B writes ``config.yaml`` as ``key: {value: …}``. YAML is read without what makes it dangerous: PyYAML's
-loaders build objects by tag, copy merged mappings without end and recurse as deep as a file says. Here its
-events are counted, and its nodes read, by libyaml where that is installed: both parsers give the same.
+W&B writes ``config.yaml`` as ``key: {value: …}``. YAML is read by PyYAML's base loader, which builds no
+objects by tag and copies no merged mappings, after its events were counted; by libyaml where that is
+installed: both parsers give the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from entropylaw.escaping import shown
 from entropylaw.logs.catalog import names
@@ -27,13 +26,8 @@ _LONGEST_FILE = 1 << 20
 _LONGEST_NAME = 500
 _MOST_NODES = 100_000
 _DEEPEST = 64
-# YAML 1.1, which PyYAML, W&B and Hydra write, has all of these.
-_CONSTANTS: dict[str, bool | None] = {
-    **dict.fromkeys(("true", "yes", "on"), True),
-    **dict.fromkeys(("false", "no", "off"), False),
-}
+_FLAGS: dict[str, object] = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NULLS = ("", "~", "null", "Null", "NULL")
-_NO_TAG = "tag:yaml.org,2002:str"
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 
 # Between the coefficient of a KL term and the switch without which it has no effect.
@@ -41,8 +35,6 @@ SWITCH = " if "
 
 WANDB_GROUP = "wandb_group"
 """The name of a run's group at W&B in its configuration."""
-
-Node = dict[str, Any] | list[Any] | str | float | int | bool | None
 
 
 def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
@@ -61,7 +53,9 @@ def settings_beside(path: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
                 data = stream.read(_LONGEST_FILE + 1)
             if len(data) > _LONGEST_FILE:
                 raise ValueError(f"it is longer than {_LONGEST_FILE >> 20} MiB")
-            settings = flat_settings(read_yaml(data))
+            texts = flat_settings(read_yaml(data)).items()
+            values = {name: _value_of(text) for name, text in texts}
+            settings = {name: value for name, value in values.items() if value is not None}
         except (OSError, ValueError) as problem:
             reason = problem.strerror or type(problem).__name__ if isinstance(problem, OSError) else problem
             return {}, (f"{name} next to the log was not read: {reason}",)
@@ -110,13 +104,13 @@ def flat_settings(whole: object) -> dict[str, object]:
 
 
 @lru_cache(maxsize=4)  # the logs of one folder share a file
-def read_yaml(data: bytes) -> Node:
-    """Return the first document of some YAML.
+def read_yaml(data: bytes) -> object:
+    """Return the first document of some YAML, each scalar as its text, without tags and merges (``<<``).
 
-    A tag is left out, its value is kept. An alias is the very object that its anchor names, so that the
-    result may contain itself: code that traverses it needs a bound. Mappings are not merged (``<<``).
+    An alias is the very object that its anchor names: code that traverses the result needs a bound.
 
-    Raises a :class:`ValueError` where the bytes are no YAML, or hold more than 100,000 values or 64 levels.
+    Raises a :class:`ValueError` where the bytes are no YAML, contain themselves, or hold more than 100,000
+    values or 64 levels.
     """
     import yaml
 
@@ -129,44 +123,22 @@ def read_yaml(data: bytes) -> Node:
             values += not ends
             if depth >= _DEEPEST or values > _MOST_NODES:
                 raise ValueError(f"more than {_MOST_NODES} values or {_DEEPEST} levels")
-        document = loader(data)
-        return _yaml_value(document.get_node(), {}) if document.check_node() else None
+        document: object = loader(data).get_data()
     except (yaml.YAMLError, UnicodeError) as problem:
         mark = getattr(problem, "problem_mark", None)
         raise ValueError(f"not YAML at line {mark.line + 1}" if mark else "not YAML") from None
+    return document
 
 
-def _yaml_value(node: Any, ready: dict[Any, Node]) -> Node:
-    """Return what a node means; ``ready`` holds the values of those that an alias may name."""
-    if isinstance(node.value, str):
-        return _yaml_scalar(node)
-    if node in ready:
-        return ready[node]
-    if node.id == "sequence":
-        ready[node] = sequence = list[Any]()
-        sequence += [_yaml_value(item, ready) for item in node.value]
-        return sequence
-    ready[node] = mapping = dict[str, Any]()
-    for key, value in node.value:
-        if isinstance(key.value, str):
-            mapping[str(_yaml_scalar(key))] = _yaml_value(value, ready)
-    return mapping
-
-
-def _yaml_scalar(node: Any) -> Node:
-    """Return what a scalar means: text if it is quoted or has a tag, of which nodes do not show ``!!str``."""
-    text: str = node.value
-    text.encode()  # half a surrogate pair, which libyaml refuses by itself
-    if node.style or node.tag != _NO_TAG:
-        return text
-    if text in _NULLS:
+def _value_of(text: object) -> object:
+    """What a scalar of YAML 1.1, which PyYAML, W&B and Hydra write, means; None where it is null."""
+    plain = str(text).replace("_", "")
+    if plain in _NULLS:
         return None
-    if text.casefold() in _CONSTANTS:
-        return _CONSTANTS[text.casefold()]
-    number = text.replace("_", "")
-    if re.fullmatch(r"[-+]?[0-9]{1,300}", number):
-        return int(number)
-    return float(number) if _FLOAT.fullmatch(number) else text
+    if re.fullmatch(r"[-+]?[0-9]{1,300}", plain):
+        return int(plain)
+    number = float(plain) if _FLOAT.fullmatch(plain) else text
+    return _FLAGS.get(plain.casefold(), number)
 
 
 def relevant(settings: Mapping[str, object]) -> dict[str, object]:

@@ -1,29 +1,21 @@
-"""A log that is being written: read again and again, each time only what is new, up to its last whole record.
+"""A log that is being written: read again and again, each time as a whole, up to its last whole record.
 
 A file that shrank, was written anew or was moved away, as logs are rotated, keeps the records that were read
-of it, as if all were one file. Lines of JSON, CSV, TensorBoard's and W&B's files are read in parts, after a
-comparison of what was read before; other formats, and folders, as a whole.
+of it, as if all were one file.
 """
 
 from __future__ import annotations
 
 import os
-import struct
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import IO
-from zlib import crc32
 
 from entropylaw.errors import EntropyLawError, InputError
 from entropylaw.escaping import quoted_path
 from entropylaw.logs.load import is_useful, read_runs
-from entropylaw.logs.readers.trackers import Damage
-from entropylaw.logs.readers.trackers.tfevents import frames
-from entropylaw.logs.readers.trackers.wandb import leveldb_records
 from entropylaw.logs.runs import Run, Table
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources.assemble import assemble, display_name
@@ -35,62 +27,17 @@ from entropylaw.paths import is_folder
 # Bytes at its start by which a file that was written anew is known from another one.
 _HEAD = 4096
 
-# Bytes that are compared at once.
-_CHUNK = 1 << 20
-
-# Bytes of a block of W&B's files.
-_BLOCK = 1 << 15
-
-# Bytes of a file up to which its format is looked for at every reading; later whenever it has doubled.
-_SURE = 1 << 16
-
 _NOTHING = Table(columns={}, rows=0)
+# Formats whose records are binary, and those whose files get longer, beside the consoles.
+_BINARY = frozenset(("tfevents", "wandb"))
+_GET_LONGER = _BINARY | {"jsonl", "csv", "verl"}
 
 
-def _whole_lines(data: bytes, start: int) -> int:
-    """The end of the last whole line from a start on; later parts of a file are of UTF-8."""
+def _whole_lines(data: bytes) -> bytes:
+    """The data up to the end of the last whole line."""
     line_end = "\n".encode(encoding_of(data))
     last = data.rfind(line_end)
-    if last < 0:
-        return start
-    return max(last + len(line_end), start)
-
-
-def _whole_events(data: bytes, start: int) -> int:
-    """The end of the last whole record of TensorBoard's, which has a checksum of four bytes behind it."""
-    return max((last + 4 for _, last in frames(data, start, len(data))), default=start)
-
-
-def _whole_records(data: bytes, start: int) -> int:
-    """The end of the last whole record of W&B's."""
-    damage = Damage()
-    deque(leveldb_records(data, damage), maxlen=0)
-    return max(damage.whole, start)
-
-
-# Format that is read in parts → where its last whole record ends.
-_ENDS = {
-    "jsonl": _whole_lines,
-    "csv": _whole_lines,
-    "verl": _whole_lines,
-    "tfevents": _whole_events,
-    "wandb": _whole_records,
-}
-
-
-def _before_part(format: str, data: bytes, done: int) -> bytes:
-    """What precedes a later part of a file so that it can be read alone: a header, a place in a block."""
-    if format == "csv":
-        return data[: data.find(b"\n") + 1]
-    if format != "wandb":
-        return b""
-    first_block = data[:7].ljust(_BLOCK, b"\0")
-    size = done % _BLOCK
-    if not size:
-        return first_block
-    # A block of no record, and a frame in the middle of none: both are left out as damaged.
-    middle = b"\3" + bytes(max(size - 7, 0))
-    return first_block + struct.pack("<IH", crc32(middle), len(middle) - 1) + middle
+    return b"" if last < 0 else data[: last + len(line_end)]
 
 
 def _joined(earlier: Table, later: Table) -> Table:
@@ -127,24 +74,17 @@ class GrowingLog:
         self._stream: IO[bytes] | None = None
         self.path, self._forced = split_format(os.fspath(path))
         self._say = say
+        self._format = ""
+        self._head = b""
+        #: Bytes of the whole records of the file.
+        self._size = 0
+        self._table = _NOTHING
         self._earlier = _NOTHING
-        self._start()
 
     def __del__(self) -> None:
         """Close the file."""
         if self._stream is not None:
             self._stream.close()
-
-    def _start(self) -> None:
-        """Begin to read a file from its start."""
-        self._format = ""
-        self._recognised = 0
-        self._in_parts = False
-        self._head = b""
-        self._done = 0
-        self._before = b""
-        self._content = sha256()
-        self._table = _NOTHING
 
     def read(self) -> Run:
         """The run so far, the last one of a log of several.
@@ -162,109 +102,55 @@ class GrowingLog:
         return run_in(_joined(self._earlier, self._table), self.path, self._format)
 
     def _follow(self) -> None:
-        """Read what is new in the file, and in the one that was moved away from its path."""
+        """Read the file, and before it the rest of one that was moved away from its path."""
         try:
             stream = Path(self.path).open("rb")  # noqa: SIM115  open until the file is moved away
         except OSError:
             self._say(f"{quoted_path(self.path)} cannot be read at the moment")
             return
         previous = self._stream
-        head = stream.read(_HEAD)
+        data = stream.read()
         if previous is not None and self._head:
+            if not data:
+                stream.close()
+                return
             moved = not os.path.sameopenfile(previous.fileno(), stream.fileno())
-            if moved or not self._goes_on(stream):
-                if not head:
-                    stream.close()
-                    return
-                # Records of a file that are read again have the steps of earlier ones, which they replace.
-                if head.startswith(self._head):
-                    self._say(f"{quoted_path(self.path)} was written anew; it is read from its start")
-                elif self._gets_longer():
-                    if moved:
-                        # The rest of the file that was moved away.
-                        with suppress(EntropyLawError):
-                            self._take(previous)
-                    self._say(f"{quoted_path(self.path)} was replaced; its earlier records are kept")
-                    self._earlier = _joined(self._earlier, self._table)
-                self._start()
+            begins_alike = data.startswith(self._head)
+            # Records of a file that are read again have the steps of earlier ones, which they replace.
+            if begins_alike and (moved or len(data) < self._size):
+                self._say(f"{quoted_path(self.path)} was written anew; it is read from its start")
+            elif not begins_alike and self._gets_longer():
+                if moved:
+                    # The rest of the file that was moved away.
+                    previous.seek(0)
+                    with suppress(EntropyLawError):
+                        self._take(previous.read())
+                self._say(f"{quoted_path(self.path)} was replaced; its earlier records are kept")
+                self._earlier = _joined(self._earlier, self._table)
+                self._table = _NOTHING
         if previous is not None:
             previous.close()
         self._stream = stream
-        self._take(stream)
+        self._take(data)
 
-    def _goes_on(self, stream: IO[bytes]) -> bool:
-        """Whether a file still begins with what was read of it; a value in the middle may be another.
-
-        Of a file that is read as a whole only the start is compared.
-        """
-        stream.seek(0)
-        if not self._in_parts:
-            return stream.read(len(self._head)) == self._head
-        content = sha256()
-        missing = self._done
-        while missing and (chunk := stream.read(min(missing, _CHUNK))):
-            content.update(chunk)
-            missing -= len(chunk)
-        return not missing and content.digest() == self._content.digest()
-
-    def _take(self, stream: IO[bytes]) -> None:
-        """Take the whole records that are new in a file."""
-        size = os.fstat(stream.fileno()).st_size
-        # A job may print much before its first record, by which its format is known.
-        if size < _SURE or size > 2 * self._recognised:
-            self._recognise(stream, size)
-        if not self._in_parts:
-            self._done = 0
-            self._before = b""
-            self._table = _NOTHING
-        stream.seek(self._done)
-        start = len(self._before)
-        data = self._before + stream.read()
-        end = len(data)
-        if self._gets_longer():
-            end = _ENDS.get(self._format, _whole_lines)(data, start)
-        if end == start:
-            return
-        if not self._add(data[:end]) and self._done:
-            self._in_parts = False
-            self._take(stream)
-            return
-        self._done += end - start
-        if self._in_parts:
-            self._content.update(data[start:end])
-            self._before = _before_part(self._format, data, self._done)
-        if len(self._head) < _HEAD:
-            stream.seek(0)
-            self._head = stream.read(min(_HEAD, self._done))
+    def _take(self, data: bytes) -> None:
+        """Take the whole records of a file; raises InputError where it has no format yet."""
+        format, _ = find_reader(Content(self.path, data), self._forced)
+        self._format = format.name
+        if self._gets_longer() and self._format not in _BINARY:
+            data = _whole_lines(data)
+        self._size = len(data)
+        self._head = data[:_HEAD]
+        self._table = _NOTHING
+        with suppress(InputError):
+            table = format.read(Content(self.path, data))
+            columns = {
+                name: cells for name, cells in table.columns.items() if is_useful(name) and name != "run"
+            }
+            self._table = Table(columns=columns, rows=table.rows, settings=table.settings)
 
     def _gets_longer(self) -> bool:
         """Whether files of the format get longer, and are not written as a whole again and again."""
-        return self._format in _ENDS or (self._format != "" and ".log" in reader_of(self._format).suffixes)
-
-    def _recognise(self, stream: IO[bytes], size: int) -> None:
-        """Find the format of a file, and whether it can be read in parts; start again where it is another."""
-        stream.seek(0)
-        data = stream.read()
-        content = Content(self.path, data)
-        format, _ = find_reader(content, self._forced)
-        if format.name != self._format:
-            self._start()
-            self._format = format.name
-            line = data.partition(b"\n")[0].strip()
-            # An object or an array over several lines is read as a whole.
-            is_object = line.startswith(b"{") and line.endswith(b"}")
-            # Only the first part of a wider text has its byte order mark.
-            in_parts = format.name in _ENDS and content.encoding == "utf-8"
-            self._in_parts = in_parts and (format.name != "jsonl" or is_object)
-        self._recognised = size
-
-    def _add(self, data: bytes) -> bool:
-        """Add the rows of a part of a file, if it has any; whether the next part can be read alone."""
-        try:
-            table = reader_of(self._format).read(Content(self.path, data))
-        except InputError:
-            return True
-        columns = {name: cells for name, cells in table.columns.items() if is_useful(name) and name != "run"}
-        self._table = _joined(self._table, Table(columns=columns, rows=table.rows, settings=table.settings))
-        # A later header names other columns.
-        return self._format != "csv" or not any("header" in note for note in table.notes)
+        return self._format in _GET_LONGER or (
+            self._format != "" and ".log" in reader_of(self._format).suffixes
+        )

@@ -108,17 +108,24 @@ def read_all(
     run: str | None = None,
     columns: Sequence[str] = (),
     any_table: bool = False,
+    supervised: bool = False,
 ) -> Reading:
     """Read many paths; one that cannot be read does not stop the others.
 
     With ``any_table`` a table of numbers in a folder is a log even if no column of it is known, and is not
-    skipped but a failure.
+    skipped but a failure. With ``supervised``, records of supervised training are not set aside.
 
     A file that several paths lead to is read once. Files that hold one metric each are joined by run and
     step. Runs of different files that have the same name get the file's name added. For the parameters see
     :func:`read_runs`.
     """
-    collector = _Collector(step=step, run=run, columns=frozenset(columns), any_table=any_table)
+    collector = _Collector(
+        step=step,
+        run=run,
+        columns=frozenset(columns),
+        any_table=any_table,
+        keep_supervised=supervised,
+    )
     for path in paths:
         collector.take(path)
     runs = joined(collector.runs)
@@ -137,12 +144,11 @@ def read_all(
 
 
 class _Read(NamedTuple):
-    """A table, its source, the name of runs without a label, and what is lost that may have been a run."""
+    """A table, its source, and the name of runs without a label."""
 
     table: Table
     source: Source
     name: str
-    lost: str
 
 
 @dataclass(kw_only=True)
@@ -157,6 +163,7 @@ class _Collector:
     run: str | None
     columns: frozenset[str]
     any_table: bool
+    keep_supervised: bool = False
     runs: list[Run] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     ignored: list[Ignored] = field(default_factory=list)
@@ -311,17 +318,16 @@ class _Collector:
         path = read.source.path
         note_input(path, found=True)
         runs, lost = assemble(
-            read.table, read.source, read.name, step=self.step, run=self.run, words=self.columns
+            read.table,
+            read.source,
+            read.name,
+            step=self.step,
+            run=self.run,
+            words=self.columns,
+            supervised=self.keep_supervised,
         )
         self.runs += runs
         self.failures += [Failure(path=path, error=error, run=name) for name, error in lost]
-        if read.lost:
-            error = InputError(
-                "records-without-run",
-                f"{read.lost}; a run may have been there",
-                "copy the file again, or take out what is damaged",
-            )
-            self.failures.append(Failure(path=path, error=error))
         if read.table.incomplete:
             error = InputError(
                 "table-incomplete",
@@ -336,7 +342,15 @@ class _Collector:
         content.useful = self._is_kept
         reader, notes = find_reader(content, forced)
         table = _with_settings(reader.read(content), content.path)
-        source = Source(path=content.path, format=reader.name, sha256=content.sha256, rows=table.rows)
+        # A crashed file system leaves NULs at the end.
+        unread = None if content.damaged else max(content.nuls, table.lost_bytes) / content.size
+        source = Source(
+            path=content.path,
+            format=reader.name,
+            sha256=content.sha256,
+            rows=table.rows,
+            unread=unread,
+        )
         notes += table.notes
         if table.half_written is not None:
             note = f"the last line ({table.half_written}) is half-written, and is not read"
@@ -344,11 +358,7 @@ class _Collector:
             notes += (note,)
         if reader.name in ("csv", "parquet", "jsonl"):
             notes += history_notes(tuple(table.columns), table.columns.get("_step"), table.rows)
-        # A crashed file system leaves NULs at the end.
-        damage = _damage(content.path, max(content.nuls, table.lost_bytes), content.size)
-        if content.damaged:
-            damage = f"the compressed file {quoted_path(content.path)} breaks off or is damaged"
-        return _Read(replace(table, notes=notes), source, display_name(hostless(content.path)), damage)
+        return _Read(replace(table, notes=notes), source, display_name(hostless(content.path)))
 
     def _read_bundle(self, log: folders.Log, bundle: Bundle) -> _Read:
         """Read the files that are one log together, with the settings in them or next to them."""
@@ -361,10 +371,10 @@ class _Collector:
             content.useful = self._is_kept
         table = bundle.read(log.path, contents)
         files = [Source(path=file.path, format=bundle.name, sha256=file.sha256, rows=0) for file in contents]
-        source = structs.replace(whole_source(log.path, bundle.name, files), rows=table.rows)
-        damage = _damage(log.path, table.lost_bytes, sum(content.size for content in contents))
+        unread = table.lost_bytes / sum(content.size for content in contents)
+        source = structs.replace(whole_source(log.path, bundle.name, files), rows=table.rows, unread=unread)
         name = display_name(str(Path(log.path) / "log"))
-        return _Read(_with_settings(table, contents[0].path), source, name, damage)
+        return _Read(_with_settings(table, contents[0].path), source, name)
 
     def _is_kept(self, column: str) -> bool:
         """Whether a column of a large file is kept: it is known, or the user names it."""
@@ -384,13 +394,6 @@ def _with_settings(table: Table, path: str) -> Table:
     used = relevant(settings)
     notes = table.notes if settings and not used else (*table.notes, *beside)
     return replace(table, notes=notes, settings=used, config=table.config or settings)
-
-
-def _damage(path: str, lost: int, size: int) -> str:
-    """Say that so many of a file's bytes are lost; empty where these are too few for a run."""
-    if lost < 256 or lost <= 0.1 * size:
-        return ""
-    return f"{100 * lost / size:.0f} % of {quoted_path(path)} are damaged, or NULs at its end"
 
 
 # --- Tables in memory ---------------------------------------------------------------------------------------
@@ -413,9 +416,8 @@ def _in_memory(frame: object) -> _Read:
         digest.update(parsed.values.astype("<f8").tobytes())
         if parsed.texts:
             digest.update("\0".join(map(str, column)).encode("utf-8", "backslashreplace"))
-    return _Read(
-        table, Source(path=FRAME, format="frame", sha256=digest.hexdigest(), rows=table.rows), "frame", ""
-    )
+    source = Source(path=FRAME, format="frame", sha256=digest.hexdigest(), rows=table.rows)
+    return _Read(table, source, "frame")
 
 
 def _from_frame(frame: Any) -> Table:

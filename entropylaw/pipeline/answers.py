@@ -24,6 +24,7 @@ from entropylaw.logs.runs import Run, added
 from entropylaw.options import FitOptions, LogOptions, PhaseOptions
 from entropylaw.paths import shown_path
 from entropylaw.pipeline.given_options import checked
+from entropylaw.results.axis import axis_of
 from entropylaw.results.fit import Fit, RunFit
 from entropylaw.results.phases import PhaseFit
 from entropylaw.results.result import TRAINING_REWARD, Finding, caution, field_names, note, replace
@@ -195,8 +196,9 @@ def fit_series(run: Run, series: Series, options: FitOptions, *, is_alone: bool 
         if error.slug != "too-few-evaluations" or not series.offer:
             raise
         raise FitError(error.slug, error.message, series.offer) from error
+    axis = axis_of(run.step_column)
     if is_alone:
-        return fit
+        return replace(fit, axis=axis)
     line = stop_line(
         used.all_rewards(),
         fit.state,
@@ -209,7 +211,9 @@ def fit_series(run: Run, series: Series, options: FitOptions, *, is_alone: bool 
         level=options.level,
     )
     drop = entropy_drop(used.step, used.entropy, level=options.level) if used.step.size else None
-    return replace(fit, stop_line=line, drop_per_100_steps=drop)
+    forecast = None if fit.forecast is None else replace(fit.forecast, axis=axis)
+    line = replace(line, axis=axis)
+    return replace(fit, axis=axis, forecast=forecast, stop_line=line, drop_per_100_steps=drop)
 
 
 def _from_first_step(series: Series, options: FitOptions) -> Series:

@@ -17,6 +17,7 @@ from entropylaw.documents.comparison import ComparisonDocument, LeftOut
 from entropylaw.documents.document import refusal_of
 from entropylaw.errors import InputError, UsageError
 from entropylaw.escaping import listing, quoted_path, shown
+from entropylaw.kinds import ALL
 from entropylaw.logs.sources.assemble import display_name
 from entropylaw.option import options_of, part
 from entropylaw.options import CompareOptions, FitOptions, Joined, LawOptions, Parallel
@@ -29,6 +30,7 @@ from entropylaw.pipeline.inputs import RUNS, Input, Inputs, distinct, distinct_f
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from entropylaw.roles.rewards import check_one_reward
+from entropylaw.roles.settings import incomplete
 from entropylaw.run_names import split_arm
 
 if TYPE_CHECKING:
@@ -128,6 +130,8 @@ def gather_arms(
                     raise error
                 message = refusal_of(error, entry.path).message
                 warnings.append(f"{shown_path(entry.path)} could not be read: {message}")
+            if entry.run is not None:
+                warnings += (f"{entry.name}: {finding.sentence}" for finding in incomplete(entry.run))
             entries.append(replace(entry, arm=arm))
         warnings += inputs.warnings
         inputs_of_arms.append(inputs)
@@ -151,21 +155,15 @@ def _no_log_in(arm: str, paths: Sequence[Any]) -> InputError:
 def baseline_of(names: Sequence[str], options: CompareOptions) -> str | None:
     """The baseline that is named, ``all`` where all pairs are compared, and None where it is to be chosen.
 
-    Raises UsageError (``no-such-arm``, ``baseline-of-all-pairs``).
+    Raises UsageError ``no-such-arm``.
     """
-    if options.baseline is not None and options.baseline not in names:
+    if options.baseline not in (None, ALL, *names):
         raise UsageError(
             "no-such-arm",
             f"the baseline {shown(options.baseline)} is not an arm",
             f"the arms are {listing(names)}",
         )
-    if options.all_pairs and options.baseline is not None:
-        raise UsageError(
-            "baseline-of-all-pairs",
-            f"--all-pairs has no baseline, and --baseline {options.baseline} names one",
-            "leave out one of them",
-        )
-    return "all" if options.all_pairs else options.baseline
+    return options.baseline
 
 
 def fitted_runs(
@@ -239,7 +237,6 @@ def compare(
     arms: Mapping[str, Any],
     *,
     baseline: str | None = None,
-    all_pairs: bool = False,
     margin: float | None = None,
     level: float = 0.95,
     jobs: int = 1,
@@ -255,7 +252,7 @@ def compare(
         Name of an arm → its runs: fits, or paths of logs, of folders, of stored fits; one or a list.
     baseline
         The arm that the others are compared with, by default one named vanilla, base, baseline, grpo or
-        control, else the one with most seeds; ``all_pairs`` compares all.
+        control, else the one with most seeds; ``"all"`` compares every two arms.
     margin
         The smallest difference of reward that counts, in reward units, as of the option ``--margin``.
     level
@@ -283,7 +280,7 @@ def compare(
             f"arms: expected a mapping from names to runs, found an object of type {type(arms).__name__}",
             "write compare({'grpo': [...], 'clip_cov': [...]})",
         )
-    family = CompareOptions(baseline=baseline, all_pairs=all_pairs, margin=margin, level=level, **options)
+    family = CompareOptions(baseline=baseline, margin=margin, level=level, **options)
     checked = given_options.checked(family)
     jobs = given_options.checked_option(jobs, options_of(Parallel)["jobs"], "jobs") or 1
     members: dict[str, list[Input]] = {}

@@ -16,7 +16,7 @@ from entropylaw.errors import EntropyLawError, InputError, OutputError, UsageErr
 from entropylaw.escaping import safe_name
 from entropylaw.files import write_atomically
 from entropylaw.logs.runs import Run
-from entropylaw.options import ConfigFile, FitOptions, Joined, PhaseOptions
+from entropylaw.options import ConfigFile, FitOptions, PhaseOptions
 from entropylaw.paths import LARGEST, read_regular
 from entropylaw.pipeline import steps
 from entropylaw.pipeline.cache import OFF, Cache
@@ -37,18 +37,15 @@ class Making:
     """What is made of every run.
 
     ``kinds`` are the formats of the figures' files: with None few runs get all, and many SVG alone.
-    ``phases`` says whether curves of planning and execution are fitted. ``config`` is the settings file in
-    force. ``folder`` is None for a report in one file, whose pages are not written on their own. ``join``
-    names the table that is joined to logs.
+    ``config`` is the settings file in force. ``folder`` is None for a report in one file, whose pages are not
+    written on their own.
     """
 
     folder: Path | None
     settings: FitOptions
     kinds: tuple[str, ...] | None
-    phases: bool
     config: ConfigFile | None = None
     cache: Cache = OFF
-    join: Joined | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,7 +132,7 @@ def _made(task: Task) -> tuple[Done, Files]:
     run = task.input.run
     dependencies = {
         "page": (task.slug, task.section, making.folder is None, task.neighbours),
-        "options": (making.settings, making.kinds or (), making.phases),
+        "options": (making.settings, making.kinds or ()),
         "inputs": task.input.files,
         "config": task.config,
     }
@@ -147,7 +144,7 @@ def _made(task: Task) -> tuple[Done, Files]:
     reports: Any = results
     if not isinstance(results[0], RunReport):
         reports = tuple(RunReport(fit=entry) for entry in results)
-    if run is not None and making.phases:
+    if run is not None:
         reports = (replace(reports[0], phases=_phases(making, run)), *reports[1:])
     done, files = _drawn(task, reports)
     phases = reports[0].phases

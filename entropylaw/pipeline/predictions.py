@@ -117,6 +117,7 @@ def _predict_run(
         entropies=tuple(answer.entropy_for(reward, level=level) for reward in of_law),
         n_rewards=answer.n_rewards,
         max_reward=answer.max_reward,
+        axis=answer.axis,
     )
     if not at_step:
         return prediction
@@ -134,4 +135,4 @@ def _predict_run(
     except FitError as error:
         # The run is too short for it.
         return replace(prediction, no_forecast=error.message)
-    return replace(prediction, forecast=later)
+    return replace(prediction, forecast=replace(later, axis=answer.axis))

@@ -17,7 +17,7 @@ from typing import Any
 
 from entropylaw.documents.codec import as_stored, dumps
 from entropylaw.documents.document import RunReport
-from entropylaw.documents.loading import load_report
+from entropylaw.documents.loading import load
 from entropylaw.documents.summary import IndexDocument
 from entropylaw.errors import OutputError, UsageError
 from entropylaw.escaping import counted, safe_name
@@ -180,11 +180,9 @@ def tasks_of(sources: Sequence[str], making: Making, fixed: Sequence[str] = ()) 
     folder = making.folder
     # A report into the folder of its logs is made of them, and not of the report that is there.
     is_into_logs = folder is not None and any(Path(name).resolve() == folder.resolve() for name in sources)
-    inputs = gather(
-        sources, making.settings, kinds=RUNS[:2] if is_into_logs else RUNS, fixed=fixed, join=making.join
-    )
+    inputs = gather(sources, making.settings, kinds=RUNS[:2] if is_into_logs else RUNS, fixed=fixed)
     if is_into_logs and not inputs.runs:
-        inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed, join=making.join)
+        inputs = gather(sources, making.settings, kinds=RUNS, fixed=fixed)
     tasks = [Task(input=entry, making=making) for entry in inputs.entries]
     tasks.sort(key=lambda task: (natural(task.name), task.name))
     kinds = making.kinds
@@ -290,7 +288,7 @@ def _markdown_of(index: IndexDocument, outcome: Outcome, folder: Path) -> str:
     def sections() -> Iterator[tuple[RunReport, str]]:
         for run in outcome.done:
             slug = run.rows[0].slug
-            for stem, report in stems(slug, load_report(folder / f"runs/{slug}.json").reports):
+            for stem, report in stems(slug, load(folder / f"runs/{slug}.json", "report").reports):
                 paths = {name: f"figures/{stem}-{name}.svg" for name in NAMED}
                 figures[stem] = {name: path for name, path in paths.items() if path in run.figures}
                 yield report, stem

@@ -31,6 +31,8 @@ from entropylaw.logs.runs import Run, Table
 from entropylaw.logs.sources.gather import Records
 from entropylaw.report.numbers import format_step
 from entropylaw.report.words import stop_words
+from entropylaw.results.axis import STEP, axis_of, on_axis
+from entropylaw.results.result import replace
 from entropylaw.results.stop import STOPPING, StopLine
 from entropylaw.roles.rewards import select_all
 from entropylaw.units import LOSABLE, largest_reward, sort_of_number
@@ -50,6 +52,7 @@ class _Evaluations(NamedTuple):
     max_reward: float | None
     is_score: bool
     end: float | None
+    axis: str = STEP
 
     def digest(self) -> bytes:
         """A digest of their values."""
@@ -201,7 +204,7 @@ class Watcher:
             )
 
     def read(self) -> tuple[StopLine, ...]:
-        """Read what is new in the log, and return the stop line of every reward."""
+        """Read the log again, and return the stop line of every reward."""
         with self._guarded():
             if self._log is None:
                 raise UsageError("no-log", "the watcher has no log", "give its path: Watcher(PATH)")
@@ -224,7 +227,7 @@ class Watcher:
         for line in self.lines:
             if _is_news(line, self._last_said.get(line.reward)):
                 self._last_said[line.reward] = line
-                self._unsaid.append(stop_words(line))
+                self._unsaid.append(on_axis(stop_words(line), line.axis))
 
     def _line_of(self, evaluations: _Evaluations) -> StopLine:
         """The stop line of a reward."""
@@ -238,7 +241,7 @@ class Watcher:
             gain=self.gain,
             is_score=evaluations.is_score,
         )
-        return stop_line(
+        line = stop_line(
             used,
             state,
             steps=self.steps,
@@ -247,6 +250,7 @@ class Watcher:
             label=evaluations.label,
             is_score=evaluations.is_score,
         )
+        return replace(line, axis=evaluations.axis)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -327,9 +331,9 @@ def _rewards(run: Run, entropy: str | None, reward: Sequence[str]) -> Iterator[_
     for series in select_all(run, entropy=entropy, reward=reward):
         label = series.label or series.reward_choice.column
         step, entropies, values = series.evaluations
-        yield _Evaluations(
-            label, step, entropies, values, series.max_reward, series.reward_choice.is_score, series.end
-        )
+        is_score = series.reward_choice.is_score
+        axis = axis_of(run.step_column)
+        yield _Evaluations(label, step, entropies, values, series.max_reward, is_score, series.end, axis)
 
 
 class EntropyLawCallback:

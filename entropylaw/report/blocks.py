@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from entropylaw.kinds import TOPICS
 from entropylaw.paths import NOT_READ
 from entropylaw.results import Estimate
+from entropylaw.results.axis import STEP
+from entropylaw.results.axis import on_axis as axis_words
 
 Cell = Estimate | float | int | str | bool | tuple[float, ...] | None
-"""A value in a table or of a fact; several floats are a series."""
+"""A value in a table; several floats are a series."""
 
 Row = dict[str, Cell]
 """Key of a column → cell."""
@@ -87,23 +89,6 @@ class Verdict(Struct, frozen=True):
     text: str
     ok: bool | None = None
     name: str = ""
-
-
-class Fact(Struct, frozen=True):
-    """A number with its name and its description."""
-
-    name: str
-    value: Cell
-    note: str = ""
-    unit: str = ""
-
-
-class Facts(Struct, frozen=True):
-    """Numbers with their intervals, under a title; ``interval`` names the level and the method."""
-
-    title: str
-    facts: Sequence[Fact]
-    interval: str
 
 
 class Table(Struct, frozen=True):
@@ -202,7 +187,7 @@ class OnRequest(Struct, frozen=True):
     sentence: Callable[[], str]
 
 
-Block = Heading | Verdict | Facts | Table | Notes | Figure | OnRequest
+Block = Heading | Verdict | Table | Notes | Figure | OnRequest
 
 
 def columns(*keys: str, estimate: bool = False) -> tuple[Column, ...]:
@@ -237,19 +222,22 @@ def labelled(label: str, sentences: Iterable[str], brief: str | None = None) -> 
 
 
 def warned(warnings: Iterable[str]) -> Notes:
-    """Warnings about files, those with the same reason as one; a terminal says them on standard error."""
-    reasons: dict[tuple[str, str], list[str]] = {}
+    """Warnings about files, and what was skipped, by reason; a terminal says them on standard error."""
+    warned_of: list[str] = []
+    by_reason: dict[str, list[str]] = {}
     for warning in warnings:
         path, unread, reason = warning.partition(NOT_READ)
-        reasons.setdefault((unread, reason), []).append(path)
-    sentences = []
-    for (unread, reason), paths in reasons.items():
-        if unread and len(paths) > MOST_FILES:
-            named = f"{', '.join(paths[:MOST_FILES])} and {len(paths) - MOST_FILES} more"
-            sentences.append(f"{len(paths)} files were not read: {reason} ({named})")
+        if unread:
+            by_reason.setdefault(reason, []).append(path)
         else:
-            sentences += [f"{path}{unread}{reason}" for path in paths]
-    return Notes(labelled("warning", sentences, ""))
+            warned_of.append(warning)
+    skipped: list[str] = []
+    for reason, paths in by_reason.items():
+        named = ", ".join(paths[:MOST_FILES])
+        if len(paths) > MOST_FILES:
+            named += f" and {len(paths) - MOST_FILES} more"
+        skipped.append(f"{named}: {reason}")
+    return Notes([*labelled("warning", warned_of, ""), *labelled("skipped", skipped, "")])
 
 
 def by_run(blocks: Iterable[Block]) -> list[list[Block]]:
@@ -260,6 +248,32 @@ def by_run(blocks: Iterable[Block]) -> list[list[Block]]:
             parts.append([])
         parts[-1].append(block)
     return parts
+
+
+def on_axis(axis: str, blocks: Iterable[Block]) -> list[Block]:
+    """What is said of a run, with the word for its axis in the place of that for steps.
+
+    The name of the run, its figures and what else programs read stay as they are.
+    """
+    return list(blocks) if axis == STEP else [_worded(block, axis) for block in blocks]
+
+
+_UNWORDED = {Heading: ("text", "name", "topic"), Column: ("key", "accessor", "unit", "shown_in")}
+_UNWORDED |= {Figure: ("name", "part"), Answer: ("topic", "verdict")}
+
+
+def _worded(value: Any, axis: str) -> Any:
+    match value:
+        case str():
+            return axis_words(value, axis)
+        case list() | tuple():
+            return [_worded(item, axis) for item in value]
+        case OnRequest():
+            return structs.replace(value, sentence=lambda: axis_words(value.sentence(), axis))
+        case Struct() if not isinstance(value, Estimate):
+            names = set(value.__struct_fields__).difference(_UNWORDED.get(type(value), ()))
+            return structs.replace(value, **{name: _worded(getattr(value, name), axis) for name in names})
+    return value
 
 
 def is_gate(block: Block) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from entropylaw.escaping import counted, in_shell, listing, shown
 from entropylaw.report.numbers import odds_words, p_words
-from entropylaw.results.result import NO_SCORE, Finding
+from entropylaw.results.result import INCOMPLETE, NO_SCORE, Finding
 
 Values = Mapping[str, Any]
 
@@ -135,6 +135,10 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     "deviations of the local noise outside the range of its neighbours, {low:.3g} to {high:.3g} (limit "
     "{limit:g})",
     # Columns and settings of a run.
+    INCOMPLETE: lambda values: (
+        ("an unknown part" if values["share"] is None else f"{100 * values['share']:.2g} %")
+        + " of the log could not be read or has no step: gates on this run are unknown"
+    ),
     "reward-ends": "the evaluations end at step {last:g}, those of another reward of the run at {until:g}",
     NO_SCORE: "{name} is no score by its name ({sort}): no step of it is the best, and its fall is no loss",
     "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise biases a towards 0",

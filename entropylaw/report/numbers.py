@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from entropylaw.report.blocks import Cell, Fact, Facts, Table
+from entropylaw.report.blocks import Cell, Table
 from entropylaw.results import Estimate
 
 MISSING = "—"
@@ -93,9 +93,9 @@ def format_percent(x: float | None) -> str:
 
 
 def format_probability(x: float | None) -> str:
-    """A probability to two decimals; never 0 or 1 unless exactly."""
-    if x is None or x in (0, 1):
-        return MISSING if x is None else str(int(x))
+    """A probability to two decimals; never 0 or 1, as an estimate is neither."""
+    if x is None:
+        return MISSING
     text = f"{x:.2f}"
     return {"0.00": "<0.01", "1.00": ">0.99"}.get(text, text)
 
@@ -196,16 +196,3 @@ def sparkline(values: Sequence[float]) -> str:
 def row_text(table: Table, row: Sequence[Cell]) -> list[str]:
     """The cells of a row of a table in words."""
     return [cell_text(cell, column.unit) for cell, column in zip(row, table.columns, strict=True)]
-
-
-def fact_text(fact: Fact) -> tuple[str, str, str]:
-    """The value of a fact, its interval, and its description with the note of the estimate."""
-    if not isinstance(fact.value, Estimate):
-        return cell_text(fact.value, fact.unit), "", fact.note
-    text = format_estimate(fact.value, fact.unit)
-    return text.value, text.interval, "; ".join(part for part in (fact.note, fact.value.note) if part)
-
-
-def fact_rows(facts: Facts) -> list[tuple[str, str, str, str]]:
-    """The facts of a block in words: name, value, interval, and description."""
-    return [(fact.name, *fact_text(fact)) for fact in facts.facts]

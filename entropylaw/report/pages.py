@@ -23,12 +23,8 @@ from entropylaw.report.describe.runs import by_name
 from entropylaw.report.numbers import format_percent
 from entropylaw.report.render.html import environment, fragment
 from entropylaw.report.render.markdown import whole
-from entropylaw.results.columns import is_comparable
 from entropylaw.results.phases import PhasesAcross
 from entropylaw.version import __version__
-
-ORDERS = ("name", "forecast")
-"""Columns by which the rows of an index can be ordered."""
 
 
 class Neighbour(NamedTuple):
@@ -71,7 +67,6 @@ class _Page:
     counts: Sequence[tuple[str, int]] = ()
     summary: Sequence[str] = ()
     warnings: Sequence[str] = ()
-    orders: Sequence[str] = ()
     table: str = ""
     reading: str = ""
     rewards: Sequence[Mapping[str, str]] = ()
@@ -93,7 +88,7 @@ def _html(page: _Page, sections: Sequence[str] = ()) -> str:
         .get_template("page.html.j2")
         .render(
             title=page.title,
-            orders=page.orders,
+            table=page.table,
             content=Markup(content),
             sections=[Markup(html) for html in sections],
         )
@@ -276,7 +271,6 @@ def index_page(
         counts=index.counts(named),
         summary=summary,
         warnings=warnings,
-        orders=_orders_of(named),
         table=fragment([index.table(named, address)], {}) if named else "",
         reading=index.READING if named else "",
         skipped=skipped,
@@ -284,17 +278,6 @@ def index_page(
         version=version,
     )
     return _html(page, sections)
-
-
-def _orders_of(rows: Sequence[RunSummary]) -> Sequence[str]:
-    """Those of :data:`ORDERS` that the rows can have: by a number only if all have one reward in one unit."""
-    if not rows:
-        return ()
-    fitted = [row for row in rows if row.fitted]
-    units = {row.unit for row in fitted}
-    if len(units) > 1 or not all(is_comparable(fitted[0].rewarded, row.rewarded) for row in fitted):
-        return ORDERS[:1]
-    return ORDERS
 
 
 def markdown(

@@ -40,14 +40,14 @@ def law_words(law: LawFit | RunPrediction) -> str:
 
 
 def headline(fit: Fit) -> str:
-    """A run in a line: its state, the level now, and the step to keep."""
+    """A run in a line: its state, the level now, and the step or the entry to keep."""
     if fit.state is None:
         return f"state not known: {fit.no_state}"
     state = fit.state
     text = f"{state.word}, {format_number(state.now.value)} now"
     if state.keep is None or state.keep.is_last:
         return text
-    return f"{text}; keep step {format_step(state.keep.step)}"
+    return f"{text}; keep {fit.axis} {format_step(state.keep.step)}"
 
 
 NO_LAW = {

@@ -27,6 +27,11 @@ class Along(Struct, frozen=True, kw_only=True):
     unit: str = "nats"
 
     @property
+    def is_step(self) -> bool:
+        """Whether it is the step."""
+        return self.unit == "steps"
+
+    @property
     def quantity(self) -> str:
         """The quantity of :data:`QUANTITIES` that is compared at equal values of it."""
         return "reward_at_entropy" if self.column == "entropy" else "reward_at_equal"
@@ -112,6 +117,8 @@ class ArmRun(Struct, frozen=True, kw_only=True):
         Why it is in no difference at equal values of the column, such as of entropy; None for any other.
     along, reward
         Its curve over its own range of entropies, nats (or of another column) and reward units.
+    steps, by_step
+        Its curve over its steps, steps and reward units.
     values
         Its own numbers by name; None where unknown.
     """
@@ -124,6 +131,8 @@ class ArmRun(Struct, frozen=True, kw_only=True):
     without_along: str | None = None
     along: tuple[float, ...]
     reward: tuple[float, ...]
+    steps: tuple[float, ...] = ()
+    by_step: tuple[float, ...] = ()
     values: Mapping[str, float | None]
 
 
@@ -138,6 +147,8 @@ class Arm(Struct, frozen=True, kw_only=True):
         Share that failed of the runs with evaluations (Clopper & Pearson 1934, doi:10.1093/biomet/26.4.404).
     along, mean
         The mean curve over the entropies that its runs have in common; empty where there are none.
+    steps, by_step
+        The mean curve over the steps that its living runs have in common; empty where there are none.
     """
 
     arm: str
@@ -145,6 +156,8 @@ class Arm(Struct, frozen=True, kw_only=True):
     failure_rate: Estimate
     along: tuple[float, ...] = ()
     mean: tuple[float, ...] = ()
+    steps: tuple[float, ...] = ()
+    by_step: tuple[float, ...] = ()
 
     @property
     def failed(self) -> int:

@@ -79,17 +79,6 @@ def factor_to(unit_of: Choice, number: Choice) -> float:
     return factor
 
 
-def is_comparable(one: Choice | None, other: Choice | None) -> bool:
-    """Whether numbers of two rewards may be compared, by :func:`factor_to`; None is an unknown one."""
-    if one is None or other is None:
-        return False
-    try:
-        factor_to(one, other)
-    except InputError:
-        return False
-    return True
-
-
 def limit_in(unit: str, text: str, column: str = "") -> float:
     """A number as a user writes it, ``0.6`` or ``60%``, to be compared with rewards in a unit.
 

@@ -10,6 +10,7 @@ from entropylaw.arrays import FloatArray, held, lengths_flaw, on_access
 from entropylaw.binding import methods
 from entropylaw.errors import FitError
 from entropylaw.results import Curve, Estimate
+from entropylaw.results.axis import STEP
 from entropylaw.results.columns import Refusal
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit, Predictor
@@ -58,6 +59,8 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     run, level, max_reward
         Its name, the coverage of every interval, and the largest reward that is possible; None where that
         is not known.
+    axis
+        ``"step"``, or ``"entry"`` where the log has no steps: all steps are then entries.
     state, no_state
         What its reward has done so far, and why that is not known.
     gain
@@ -80,6 +83,7 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     run: str
     level: float
     max_reward: float | None = None
+    axis: str = STEP
     state: State | None
     no_state: str = ""
     gain: float | None

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from entropylaw.arrays import lengths_flaw
 from entropylaw.results import Estimate
+from entropylaw.results.axis import STEP
 from entropylaw.results.result import Finding, Qualified, Result
 
 SPENT = 0.95
@@ -51,6 +52,8 @@ class Forecast(Qualified, Result, frozen=True, kw_only=True):
         Coverage of the intervals.
     dropped, findings
         Reason → evaluations left out; notes.
+    axis
+        As in :class:`~entropylaw.results.fit.Fit`.
     """
 
     run: str
@@ -70,6 +73,7 @@ class Forecast(Qualified, Result, frozen=True, kw_only=True):
     level: float
     dropped: Mapping[str, int]
     findings: tuple[Finding, ...] = ()
+    axis: str = STEP
 
     @property
     def reward(self) -> Estimate | tuple[Estimate, ...]:

@@ -68,6 +68,9 @@ class Result(Struct, frozen=True, kw_only=True):
 ENDS = "reward-ends"
 """Code of the finding that the evaluations end before others."""
 
+INCOMPLETE = "log-incomplete"
+"""Code of the finding that a part of the log could not be read."""
+
 DIVERGENCE = "divergence"
 """Code of the finding of what the divergence from the reference policy explains of the reward."""
 

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from entropylaw.results import Estimate
+from entropylaw.results.axis import STEP
 from entropylaw.results.state import State
 
 Says = Literal["go on", "stop", "broken", "exploded", "finished", "not known"]
@@ -45,6 +46,8 @@ class StopLine(Struct, frozen=True, kw_only=True):
         ``says`` is.
     why_none
         Why there is no forecast for the planned end, or nothing is said by it.
+    axis
+        As in :class:`~entropylaw.results.fit.Fit`.
     """
 
     says: Says
@@ -63,3 +66,4 @@ class StopLine(Struct, frozen=True, kw_only=True):
     cost: float | None = None
     exploded_since: float | None = None
     why_none: str = ""
+    axis: str = STEP

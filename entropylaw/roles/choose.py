@@ -25,7 +25,7 @@ from entropylaw.logs.source import Meaning
 from entropylaw.results.columns import Choice
 from entropylaw.results.result import replace
 from entropylaw.roles import settings as run_settings
-from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT, Pairs, alone, pair_values
+from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT, Pairs, pair_values
 from entropylaw.units import MOST_NATS
 
 # With fewer pairs, training rewards are more informative than the validation.
@@ -354,13 +354,13 @@ def _paired(
     run: Run, entropy: Chosen | None, match: catalog.Match, pair: str | None, why: str = ""
 ) -> Reward:
     """Pair one column as the user requests, or else as its key says; without an entropy nothing is paired."""
-    if entropy is None:
-        pairs = alone(run, run.columns[match.column], run.spoiled.get(match.column, {}))
-        is_mean = bool(averaged(run, match.column).any())
-        return Reward(match, run.columns[match.column], "", "", is_mean, pairs, why)
+    entropy_column = "" if entropy is None else entropy.choice.column
     # Pairing points of a chart with the next step would leave the bucket that each is the mean of.
-    average = any(averaged(run, name).any() for name in (entropy.choice.column, match.column))
-    if pair is not None:
+    average = any(averaged(run, name).any() for name in (entropy_column, match.column))
+    if entropy is None:
+        pairing = ""
+        reason = ""
+    elif pair is not None:
         pairing = pair
         reason = NAMED
     elif match.key.pair == "same":
@@ -376,12 +376,12 @@ def _paired(
     values = run.columns[match.column]
     pairs = pair_values(
         run.step,
-        entropy.values,
+        None if entropy is None else entropy.values,
         values,
         pairing,
         initial=run.columns[before] if before else None,
-        spoiled=run.spoiled.get(match.column),
-        spoiled_entropy=run.spoiled.get(entropy.choice.column),
+        spoiled=run.spoiled.get(match.column, {}),
+        spoiled_entropy=run.spoiled.get(entropy_column, {}),
     )
     return Reward(match, values, pairing, reason, average, pairs, why)
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
 from entropylaw.arguments import texts
-from entropylaw.errors import EntropyLawError, InputError
+from entropylaw.errors import EntropyLawError
 from entropylaw.logs import catalog, suggest
 from entropylaw.logs.runs import Run
-from entropylaw.logs.runs.step_column import by_folded_name, folded
-from entropylaw.results.columns import Candidate, ColumnReport, Decoy, Refusal
+from entropylaw.results.columns import Candidate, Choice, ColumnReport, Decoy, Refusal
 from entropylaw.results.result import replace, sentences
 from entropylaw.roles import settings as run_settings
-from entropylaw.roles.choose import Chosen, Reward, choose_entropy, choose_rewards
-from entropylaw.roles.rewards import named_columns, select_all
+from entropylaw.roles.choose import choose_entropy
+from entropylaw.roles.rewards import select_all
+from entropylaw.roles.series import Series
 
 
 def explain(
@@ -31,35 +31,26 @@ def explain(
     """
     entropy = texts(entropy, "entropy")
     reward = texts(reward, "reward")
-    chosen: list[Chosen] = []
-    rewarded: list[Reward] = []
-    no_entropy: Refusal | None = None
+    series: tuple[Series, ...] = ()
+    chosen: dict[str, Choice] = {}
     error = problem
     settings = run_settings.entropy_settings(run)
-    notes = list(run.notes)
-    findings = run_settings.findings(settings, run, None)
     try:
-        for column in named_columns(run, entropy):
-            chosen.append(choose_entropy(run, column, next(iter(reward), None)))
-        if not chosen:
-            # The log may have none that can be used.
-            with suppress(InputError):
-                chosen.append(choose_entropy(run, None, next(iter(reward), None)))
-        first = next(iter(chosen), None)
-        if first is not None:
-            notes += first.notes
-            findings = run_settings.findings(settings, run, first.values)
-        # A reward may also be named by its label.
-        by_name = by_folded_name(run.columns)
-        columns = [name for name in named_columns(run, reward) if folded(name) in by_name]
-        names: Sequence[str | None] = columns or (None,)
-        for name in names:
-            rewarded += choose_rewards(run, first, name, pair)
         series = select_all(run, entropy=entropy, reward=reward, pair=pair)
-        no_entropy = series[0].no_entropy
     except EntropyLawError as refused:
         error = problem or refused
-    notes += run_settings.notes(settings)
+        # The entropy may be the one that can be used.
+        with suppress(EntropyLawError):
+            choice = choose_entropy(run, next(iter(entropy), None), next(iter(reward), None)).choice
+            chosen[choice.column] = choice
+    rewarded: dict[str, Choice] = {}
+    for paired in series:
+        if paired.entropy_choice is not None:
+            chosen[paired.entropy_choice.column] = paired.entropy_choice
+        if not paired.reward_choice.parts:
+            rewarded[paired.reward_choice.column] = paired.reward_choice
+    notes = (*run.notes, *(series[0].notes if series else run_settings.notes(settings)))
+    findings = series[0].findings if series else run_settings.findings(settings, run, None)
     trainer, trainer_why = catalog.detect(run.names)
     entropies = _candidates(run, catalog.found(run, "entropy"), chosen)
     rewards = _candidates(run, catalog.found(run, "validation", "training"), rewarded, before=entropies)
@@ -86,25 +77,24 @@ def explain(
             name: (float(values[0]), float(values[-1])) for name, values in weights.items() if values.size
         },
         read_dropped=run.dropped,
-        notes=tuple(notes),
-        cautions=(*sentences(findings, "caution"), *(reward.longer for reward in rewarded if reward.longer)),
+        notes=notes,
+        cautions=(*sentences(findings, "caution"), *(paired.offer for paired in series if paired.offer)),
         other_columns=len(set(run.names) - used),
         texts=tuple(run.texts),
         others=_without_role(run, used),
-        no_entropy=no_entropy,
+        no_entropy=series[0].no_entropy if series else None,
         problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
     )
-    if not rewarded:
+    if not series:
         return report
-    best = rewarded[0]
+    best = series[0]
     return replace(
         report,
-        notes=(*notes, *best.notes(run)),
-        pair=best.pairing or None,
-        pair_why=best.pairing_why or None,
-        pairs=best.size,
-        unpaired_entropy=best.pairs.unpaired_entropy,
-        dropped=best.pairs.dropped,
+        pair=best.reward_choice.pair,
+        pair_why=best.pair_why or None,
+        pairs=best.count,
+        unpaired_entropy=best.unpaired_entropy,
+        dropped=best.dropped,
     )
 
 
@@ -119,12 +109,11 @@ def _without_role(run: Run, used: Collection[str]) -> dict[str, str]:
 def _candidates(
     run: Run,
     matches: Sequence[catalog.Match],
-    chosen: Sequence[Chosen | Reward],
+    used: Mapping[str, Choice],
     before: Sequence[Candidate] = (),
 ) -> tuple[Candidate, ...]:
     """List the used columns first, also those that the user names, then the others in the catalog's order."""
     taken = {candidate.column for candidate in before}
-    used = {column.choice.column: column.choice for column in chosen}
     meanings = {column: choice.meaning for column, choice in used.items()}
     for match in matches:
         if match.column not in taken:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropylaw.arrays import FloatArray, IntArray
-from entropylaw.logs.runs import Run, added
+from entropylaw.logs.runs import added
 from entropylaw.logs.runs.number_parsing import TEXT
 from entropylaw.units import MOST_NATS
 
 REWARD_IS_TEXT = f"reward is {TEXT}"
+REWARD_NOT_FINITE = "reward is infinite"
 NO_NEXT = "no entropy at the step after"
 ENTROPY_NOT_FINITE = "entropy is infinite"
 ENTROPY_TOO_HIGH = f"entropy above {MOST_NATS:g} nats"
@@ -44,14 +45,14 @@ class Pairs:
 
 def pair_values(
     step: FloatArray,
-    entropy: FloatArray,
+    entropy: FloatArray | None,
     reward: FloatArray,
     how: str,
-    initial: FloatArray | None = None,
-    spoiled: Mapping[str, FloatArray] | None = None,
-    spoiled_entropy: Mapping[str, FloatArray] | None = None,
+    initial: FloatArray | None,
+    spoiled: Mapping[str, FloatArray],
+    spoiled_entropy: Mapping[str, FloatArray],
 ) -> Pairs:
-    """Pair every reward with an entropy.
+    """Pair every reward with an entropy; without an entropy every reward is unpaired, which is no loss.
 
     ``step`` has shape (m,), strictly increasing; ``entropy`` and ``reward`` have nan where a row has none.
     ``how`` is ``"same"`` for the entropy of the same step, or ``"next"`` for the first one that was logged
@@ -60,6 +61,9 @@ def pair_values(
     is paired with the entropy of the same step, where one was logged. ``spoiled`` are the steps of rewards
     that are no number, by what they are, and ``spoiled_entropy`` those of entropies.
     """
+    has_entropy = entropy is not None
+    if entropy is None:
+        entropy = np.full(len(step), np.nan)
     logged = ~np.isnan(entropy)
     every = np.arange(len(step))
     partner = np.where(logged, every, -1)
@@ -73,18 +77,19 @@ def pair_values(
     rows = np.flatnonzero(~np.isnan(reward))
     partners = partner[rows]
     paired = np.where(partners >= 0, entropy[partners], np.nan)
-    tests = {"reward is infinite": ~np.isfinite(reward[rows])}
+    tests = {REWARD_NOT_FINITE: ~np.isfinite(reward[rows])}
     if how == "next":
         tests[NO_NEXT] = partners < 0
     else:
-        for cause, at in (spoiled_entropy or {}).items():
+        for cause, at in spoiled_entropy.items():
             tests[f"entropy is {cause}"] = np.isin(step[rows], at)
         tests["no entropy at that step"] = partners < 0
     tests |= {ENTROPY_NOT_FINITE: ~np.isfinite(paired), ENTROPY_TOO_HIGH: paired > MOST_NATS}
-    lost = {f"reward is {cause}": at for cause, at in (spoiled or {}).items()}
+    lost = {f"reward is {cause}": at for cause, at in spoiled.items()}
     fine = np.ones(len(rows), dtype=bool)
     for reason, bad in tests.items():
-        lost[reason] = step[rows[fine & bad]]
+        if has_entropy or reason == REWARD_NOT_FINITE:
+            lost[reason] = step[rows[fine & bad]]
         fine &= ~bad
     good = rows[fine]
     partners = partners[fine]
@@ -99,25 +104,6 @@ def pair_values(
         initial=int(from_initial[good].sum()),
         unpaired_entropy=int(np.isfinite(entropy).sum()) - len(np.unique(partners)),
         unpaired=(step[alone], reward[alone]) if alone.size else None,
-    )
-
-
-def alone(run: Run, reward: FloatArray, spoiled: Mapping[str, FloatArray]) -> Pairs:
-    """The rewards (m,) of a run without an entropy: no pairs."""
-    lost = {f"reward is {cause}": at for cause, at in spoiled.items()}
-    lost["reward is infinite"] = run.step[np.isinf(reward)]
-    rows = np.flatnonzero(np.isfinite(reward))
-    none = np.empty(0)
-    return Pairs(
-        step=none,
-        entropy=none,
-        reward=none,
-        entropy_row=none.astype(int),
-        dropped=added({reason: at.size for reason, at in lost.items()}),
-        lost=lost,
-        initial=0,
-        unpaired_entropy=0,
-        unpaired=(run.step[rows], reward[rows]) if rows.size else None,
     )
 
 

@@ -172,6 +172,8 @@ def _paired(run: Run, chosen: Chosen | None, rewarded: Sequence[Reward]) -> Iter
             logged=None if entropies is None else logged_entropies(run.step, entropies, pairs),
             unpaired=pairs.unpaired,
             end=float(run.step[-1]),
+            pair_why=reward.pairing_why,
+            unpaired_entropy=pairs.unpaired_entropy,
             label=label if labels[label] == 1 else reward.match.column,
         )
 

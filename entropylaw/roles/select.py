@@ -119,7 +119,7 @@ def phase_series(
 
 def _cautions_about_rises(run: Run) -> list[Finding]:
     """What else than the policy may make an entropy of a run rise."""
-    cautions: list[Finding] = []
+    cautions = run_settings.incomplete(run)
     if any("resumed run" in note for note in run.notes):
         cautions.append(caution("run-resumed"))
     share = run_settings.first_usable(run, names("prompt_filter"))

@@ -17,7 +17,7 @@ from entropylaw.logs.configuration import SWITCH, is_a
 from entropylaw.logs.runs import Run
 from entropylaw.logs.runs.number_parsing import parse_number
 from entropylaw.logs.runs.step_column import by_folded_name, folded
-from entropylaw.results.result import Finding, caution
+from entropylaw.results.result import INCOMPLETE, Finding, caution
 
 SUMS = frozenset(("token-sum", "seq-mean-token-sum", "seq-mean-token-sum-norm"))
 """verl's aggregations with which the logged entropy is a sum over the tokens of a response or a batch."""
@@ -80,7 +80,7 @@ def entropy_settings(run: Run) -> EntropySettings:
 def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) -> tuple[Finding, ...]:
     """Report what the settings mean for the law; ``entropy`` has the values that are used."""
     control = _control(run, entropy)
-    reported: list[Finding] = []
+    reported = incomplete(run)
     if control:
         reported.append(caution("entropy-controlled", **control))
     elif term := settings.entropy_weight:
@@ -96,6 +96,12 @@ def findings(settings: EntropySettings, run: Run, entropy: FloatArray | None) ->
         if share >= _DEAD:
             reported.append(caution("dead-groups", name=groups, share=share))
     return tuple(reported)
+
+
+def incomplete(run: Run) -> list[Finding]:
+    """Report that more of a run's log than :data:`~entropylaw.logs.source.MOST_UNREAD` was not read."""
+    source = run.source
+    return [caution(INCOMPLETE, share=source.unread)] if source.incomplete else []
 
 
 def first_usable(run: Run, candidates: Sequence[str]) -> str | None:

@@ -99,7 +99,7 @@ def test_page_prints(browser: Browser, site: Path, tmp_path: Path, page: str) ->
     browser.call("Emulation.setEmulatedMedia", media="print")
     assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     gone = "e => getComputedStyle(e).display == 'none'"
-    assert browser.value(f"[...document.querySelectorAll('.orders,nav,.skip')].every({gone})")
+    assert browser.value(f"[...document.querySelectorAll('.filter,nav,.skip')].every({gone})")
 
 
 def test_a_page_with_requests_is_noticed(browser: Browser, tmp_path: Path) -> None:
@@ -137,56 +137,27 @@ def focused(browser: Browser) -> str:
     )
 
 
-def test_keyboard_reaches_orders_and_runs(browser: Browser, site: Path) -> None:
+def test_keyboard_reaches_the_filter_and_the_runs(browser: Browser, site: Path) -> None:
     browser.open(site / "index.html", width=1280)
     reached = []
-    for _ in range(13):
+    for _ in range(12):
         browser.press("Tab", 9)
         reached.append(focused(browser))
     states = [f"#state-{name}" for name in ("broken", "rising", "flat", "refused")]
-    assert reached[:7] == ["#main", *states, "by-name", "filter"]
-    assert [name for name in reached[7:] if name] == [f"runs/{slug}.html" for slug in ORDER]
+    assert reached[:6] == ["#main", *states, "filter"]
+    assert [name for name in reached[6:] if name] == [f"runs/{slug}.html" for slug in ORDER]
     outline = "getComputedStyle(document.activeElement).outlineStyle"
     assert browser.value(outline) == "solid"
-
-
-def test_orders_by_the_script(browser: Browser, site: Path) -> None:
-    browser.open(site / "index.html", width=1280)
-    assert shown_order(browser) == ORDER
-    browser.value("document.getElementById('by-name').focus()")
-    found = []
-    for _ in range(2):
-        browser.press("ArrowRight", 39)
-        found.append((focused(browser), shown_order(browser)))
-    assert [name for name, _ in found] == ["by-forecast", "by-name"]
-    order = found[0][1]
-    assert (order[:2], order[4:]) == (["lost", "bare"], ["falling", "hostile"])
-    assert set(order[2:4]) == {"a", "sample"}
-    assert found[1][1] == ORDER
-    label = "getComputedStyle(document.querySelector('#by-name + label')).outlineStyle"
-    assert browser.value(label) == "solid"
 
 
 def test_without_its_script_a_page_is_complete(browser: Browser, site: Path) -> None:
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     try:
         browser.open(site / "index.html", width=1280)
-        assert browser.value("getComputedStyle(document.querySelector('.orders')).display") == "none"
+        assert browser.value("getComputedStyle(document.querySelector('.filter')).display") == "none"
         assert shown_order(browser) == ORDER
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
-
-
-def test_keys_follow_the_order_on_the_screen(browser: Browser, site: Path) -> None:
-    browser.open(site / "index.html", width=1280)
-    browser.value("document.getElementById('by-forecast').focus()")
-    browser.press(" ", 32)
-    order = shown_order(browser)
-    reached = []
-    for _ in range(7):
-        browser.press("Tab", 9)
-        reached.append(re.sub(r"runs/|\.html", "", focused(browser)))
-    assert [name for name in reached if name] == ["filter", *order]
 
 
 def test_the_filter_leaves_the_runs_with_these_letters(browser: Browser, site: Path) -> None:
@@ -206,8 +177,6 @@ def test_rows_are_a_table_to_those_who_listen(browser: Browser, site: Path) -> N
     assert tables == ["runs"]
     assert roles.count("columnheader") == 7
     assert roles.count("rowheader") == 6
-    named = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "radio"]
-    assert named == ["name", "forecast"]
     pictures = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "image"]
     assert all(pictures)
 

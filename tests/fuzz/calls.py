@@ -33,6 +33,7 @@ from entropylaw.logs.load import UnreadFileWarning
 from entropylaw.option import options_of
 from entropylaw.options import CompareOptions, FitOptions
 from entropylaw.results.result import Result, field_names
+from entropylaw.roles.select import select
 from entropylaw.samples.options import SampleOptions
 from tests.conftest import processor_time
 
@@ -151,13 +152,10 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "forecast": {**data, "at_step": 20},
         "compare": {"arms": {"a": [fit], "b": [other]}},
         "to_lmfit": {"form": "law", "law": fit},
-        "combine_phases": {"fits": []},
         "read_runs": {"path": FRAME},
-        "select": {"run": run},
         "fit": {"source": FRAME},
         "fit_logs": {"paths": [FRAME]},
-        "load_fit": {"path": "nowhere.json"},
-        "load_phases": {"path": "nowhere.json"},
+        "load": {"path": "nowhere.json"},
     }
     names = {name for name in entropylaw.__all__ if inspect.isfunction(getattr(entropylaw, name))}
     # It takes any number of tables, and not one argument.
@@ -179,7 +177,7 @@ def good() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     calls["EntropyLawCallback.on_log"] = logged, {"log_history": [{"step": 1, "reward": 0.5}]}
     calls["Run"] = fitted, fields_of(run)
     made_by_a_fit = (fit, fit.law, fit.forecast, fit.law.ceiling, fit.predict(0.5))
-    for made in (*made_by_a_fit, fit.state, entropylaw.select(run)):
+    for made in (*made_by_a_fit, fit.state, select(run)):
         calls[f"{type(made).__name__} made"] = functools.partial(constructed, type(made)), fields_of(made)
     for error in (entropylaw.EntropyLawError, entropylaw.FitError, entropylaw.UsageError):
         calls[error.__name__] = error, {"slug": "a-b", "message": "what", "hint": "type"}

@@ -53,7 +53,7 @@ def test_hostile_calls(part):
         ("phases of arrays", {"name": 5}, "bad-argument"),
         ("forecast", {"run": b"run"}, "bad-argument"),
         ("forecast", {"entropy": np.full(12, 40.0)}, "entropy-not-a-mean"),
-        ("load_fit", {"path": b"fit.json"}, "bad-argument"),
+        ("load", {"path": b"fit.json"}, "bad-argument"),
         ("Fit.plot", {"ax": "axes"}, "bad-argument"),
         ("summarise_samples", {"level": "high"}, "bad-argument"),
         ("summarise_samples", {"missing": "none"}, "bad-argument"),

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from entropylaw import select
 from entropylaw.logs.load import read_all
 from entropylaw.logs.sources.bundles import BUNDLES
 from entropylaw.logs.sources.registry import format_names
 from entropylaw.pipeline.pool import results
+from entropylaw.roles.select import select
 from tests.conftest import drawn
 from tests.fuzz import worker
 from tests.fuzz.corpus import is_text, samples

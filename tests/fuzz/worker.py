@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw import EntropyLawError, Run, select
+from entropylaw import EntropyLawError, Run
 from entropylaw.logs.load import read_all
 from entropylaw.roles.explain import explain
+from entropylaw.roles.select import select
 from tests.fuzz.corpus import samples
 from tests.fuzz.damage import damaged
 from tests.slugs import slugs, words

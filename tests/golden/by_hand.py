@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from entropylaw import Fit, Verdict, Why
+from entropylaw import Fit
 from entropylaw.documents.document import RunReport
 from entropylaw.documents.summary import RunSummary
 from entropylaw.report import words
 from entropylaw.report.describe.runs import index_row, overall
 from entropylaw.report.findings import sentence
 from entropylaw.report.render import rendered
+from entropylaw.results import Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.result import replace
 from entropylaw.results.state import Kept, State

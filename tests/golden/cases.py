@@ -101,7 +101,7 @@ CASES = {
         (inputs.three, inputs.stored("fit three.csv -o fit.json")),
         (
             "check fit.json --fail-if 'ceiling<0.4' --fail-if 'ceiling<0.55' --fail-if 'n<31' "
-            "--fail-if fails -o check.json -o check.md -o check.xml -o check.txt -o -",
+            "--fail-if fails -o check.json -o check.md --junit check.xml -o check.txt -o -",
             "check fit.json --fail-if 'ceiling<0.55' --strict",
             "check fit.json --fail-if 'ceiling<0.55' --point --even-if-fail",
             "check fit.json --fail-if 'onset_planning<1' --fail-if 'saturation_step<1'",
@@ -114,13 +114,13 @@ CASES = {
         (inputs.good,),
         (
             "check good.csv --fail-if 'ceiling<0.1' --fail-if fails "
-            "-o check.xml -o check.md -o check.json -o -",
+            "--junit check.xml -o check.md -o check.json -o -",
         ),
     ),
     "check-refused": Case(
         (inputs.mixed,),
         (
-            "check mixed --fail-if 'ceiling<0.1' -o check.json -o check.md -o check.xml -o -",
+            "check mixed --fail-if 'ceiling<0.1' -o check.json -o check.md --junit check.xml -o -",
             "check mixed/short.csv --fail-if 'ceiling<0.1'",
             "check mixed/no_entropy.csv --fail-if state==broken --fail-if 'now<0.1' --fail-if fails",
             "check mixed/good.csv",
@@ -168,7 +168,7 @@ CASES = {
     ),
     "report-several": Case(
         (inputs.good, inputs.refused),
-        ("report good.csv short.csv -o pages --no-phases --figures none --jobs 1",),
+        ("report good.csv short.csv -o pages --figures none --jobs 1",),
     ),
     "report-one": Case((inputs.curves,), ("report curves.csv -o pages --figures svg --jobs 1",)),
     "report-stored": Case(

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw import EntropyLawError, UsageError, read_runs, select
+from entropylaw import EntropyLawError, UsageError, read_runs
 from entropylaw.results.columns import Refusal
 from entropylaw.roles.explain import explain
+from entropylaw.roles.select import select
 
 NAN = float("nan")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw import EntropyLawError, Run, read_runs, select
+from entropylaw import EntropyLawError, Run, read_runs
 from entropylaw.logs import catalog
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import parse_column
@@ -15,6 +15,7 @@ from entropylaw.logs.source import Source
 from entropylaw.logs.sources.assemble import assemble
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.registry import reader_of
+from entropylaw.roles.select import select
 
 MOST = 8
 """Values of a column that are shown."""

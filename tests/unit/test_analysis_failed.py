@@ -3,7 +3,7 @@
 import pytest
 
 from entropylaw.cli import report, running
-from entropylaw.documents.loading import load_report
+from entropylaw.documents.loading import load
 from entropylaw.pipeline import answers, pages
 from entropylaw.pipeline.steps import Fit
 from tests.typed import assert_error, typed, write_csv
@@ -86,7 +86,7 @@ def test_a_page_that_cannot_be_drawn_refuses_its_run_alone(broken, monkeypatch, 
     done = typed("report", "logs", "-o", "out", "--figures", "none")
     assert done.returncode == 0
     assert done.stderr.count("error[analysis-failed]") == 1
-    refused = [name for name in "abcd" if load_report(tmp_path / f"out/runs/{name}.json").runs[0].refusal]
+    refused = [name for name in "abcd" if load(tmp_path / f"out/runs/{name}.json", "report").runs[0].refusal]
     assert refused == ["b"]
 
 
@@ -94,6 +94,6 @@ def test_a_bug_in_the_phases_of_a_run_leaves_its_fit(broken, monkeypatch, tmp_pa
     monkeypatch.setattr(pages, "phase_series", lambda run: 1 // 0)
     done = typed("report", "logs", "-o", "out", "--figures", "none")
     assert done.returncode == 0
-    (report,) = load_report(tmp_path / "out/runs/b.json").reports
+    (report,) = load(tmp_path / "out/runs/b.json", "report").reports
     assert report.fit.result is not None
     assert report.phases.refusal.slug == "analysis-failed"

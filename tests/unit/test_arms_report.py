@@ -1,5 +1,7 @@
 """What is said of arms: the answer first, one line per arm, every line with what it is from."""
 
+import re
+
 import pytest
 
 from entropylaw.escaping import COLUMNS
@@ -44,16 +46,23 @@ def test_the_answer_counts_many_arms_and_names_few():
     )
 
 
-def test_a_place_is_a_line_with_what_it_is_by():
+def test_a_quantity_is_a_table_with_a_row_per_comparison():
     small = arms.difference("last_reward", 0.005, "same")
     equal = arms.difference("reward_at_entropy", 0.01, smallest=0.021, seeds_needed=28)
     pair = arms.pair("a", differences=(small, equal), band=arms.band(-0.02))
-    found = lines(arms.comparison("a", pairs=(pair,)))[1:]
-    assert found == [
-        "at step 400 same within ±0.01: a (90 % interval [-0.006, 0.016])",
-        "at equal entropy, 0.10–0.50 nats not decided: a (adjusted p = 0.16; 0.021 would be found, ±0.012 "
-        "with 28 seeds per arm)",
-        "from 0.10 to 0.39 nats lower: a, by up to 0.024 [0.012, 0.036] (simultaneous band)",
+    token = COLUMNS.set(140)
+    try:
+        text = rendered(arms.comparison("a", pairs=(pair,)), "text")
+    finally:
+        COLUMNS.reset(token)
+    rows = [re.sub(r" {2,}", " | ", line.strip()) for line in text.splitlines()]
+    assert rows[-8:-2] == [
+        "final reward | at | difference, 95 % interval | adjusted p | decision | detectable",
+        "a | step 400 | 0.005 [-0.009, 0.019] | 0.16 | same within ±0.012 | 0.0210",
+        "reward at equal entropy | at | difference, 95 % interval | adjusted p | decision | detectable",
+        "a | 0.10–0.50 nats | 0.010 [-0.004, 0.024] | 0.16 | not decided | 0.0210",
+        "curves, largest difference | at | difference, 95 % interval | decision",
+        "a | 0.10–0.39 nats | -0.024 [-0.036, -0.012] | lower",
     ]
 
 
@@ -75,7 +84,7 @@ def test_lines_fit_a_terminal(names, width):
 
 def test_the_page_has_the_answer_the_figure_and_every_run():
     page = Page(single_page(arms.complete()))
-    assert page.tags.count("figure") == 1
+    assert page.tags.count("figure") == 2
     words = (
         "2 arms against grpo",
         "Thin lines are runs",
@@ -90,9 +99,9 @@ def test_the_page_has_the_answer_the_figure_and_every_run():
 
 def test_five_quantities_are_printed_and_all_others_are_in_the_frame():
     result = arms.comparison("clip_cov")
-    page = rendered(result, "details")
+    page = " ".join(rendered(result, "markdown").split())
     for words in (
-        "final reward, living",
+        "final reward",
         "reward at equal entropy",
         "failure rate",
         "final entropy",

@@ -5,10 +5,11 @@ import pytest
 from scipy.special import stdtr
 
 import entropylaw
-from entropylaw import Fit, FitError, UsageError, Verdict, Why
+from entropylaw import Fit, FitError, UsageError
 from entropylaw.analysis.forms import FORMS
 from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.constants import AVERAGED
+from entropylaw.results import Verdict, Why
 from entropylaw.results.columns import Refusal
 from entropylaw.results.result import replace
 from tests.findings import stated

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from docs import reference
-from entropylaw import read_runs, select
+from entropylaw import read_runs
 from entropylaw.logs import catalog
+from entropylaw.roles.select import select
 from tests.typed import imported
 
 FILE = Path(catalog.__file__).with_name("trainers.toml")

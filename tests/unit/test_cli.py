@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropylaw import load_fit
+from entropylaw import load
 from entropylaw.reproducible import rounded
 from tests.conftest import ROOT
 from tests.typed import RUN, assert_error, imported, write_csv
@@ -42,21 +42,21 @@ def test_fit_fits_a_terminal_and_predict_reads_its_document_exactly(run, lab, tm
     stored = run("predict", "--target-entropy", "0.1", "--format", "json")
     assert stored.stdout == run("predict", RUN, "--target-entropy", "0.1", "--format", "json").stdout
     assert "reading reports/clean_start_s0.fit.json" in stored.stderr
-    (fit,) = load_fit(tmp_path / "reports/clean_start_s0.fit.json").fitted
+    (fit,) = load(tmp_path / "reports/clean_start_s0.fit.json", "fit").fitted
     (prediction,) = json.loads(stored.stdout)["runs"][0]["result"]["predictions"]
     assert prediction["mean"]["low"] == rounded(fit.predict(0.1).mean.low)
 
 
 def test_a_prediction_without_a_target_is_of_now_and_of_half_as_many_steps_again(run, tmp_path):
-    """Each run has its own; columns can be named, as for a fit."""
+    """Each run has its own; a settings file may name columns."""
     for name, n in (("a", 40), ("b", 31)):
         write_csv(tmp_path / f"{name}.csv", n=n, header="step,ent,acc")
     columns = ("--entropy", "ent", "--reward", "acc")
     assert run("fit", "a.csv", "b.csv", *columns, "-q", "-o", "two.json").returncode == 0
-    fits = load_fit(tmp_path / "two.json").fitted
+    fits = load(tmp_path / "two.json", "fit").fitted
+    (tmp_path / "entropylaw.toml").write_text("[columns]\nentropy = 'ent'\nreward = 'acc'\n")
     for source, found in (("two.json", fits), ("a.csv", fits[:1])):
-        named = columns if source.endswith("csv") else ()
-        done = run("predict", source, *named, "--format", "json")
+        done = run("predict", source, "--format", "json")
         assert done.returncode == 0, done.stderr
         runs = json.loads(done.stdout)["runs"]
         assert len(runs) == len(found)
@@ -83,7 +83,7 @@ def test_two_logs_of_one_name_keep_two_documents(run, tmp_path):
     assert first.stderr == again.stderr
     assert first.stderr.startswith("stored in reports/ppo.fit.json ")
     assert second.stderr.startswith("stored in reports/ppo-2.fit.json ")
-    assert load_fit(tmp_path / "reports/ppo.fit.json").inputs[0].path == "one/ppo.csv"
+    assert load(tmp_path / "reports/ppo.fit.json", "fit").inputs[0].path == "one/ppo.csv"
 
 
 def test_a_report_of_its_own_document_has_the_same_bytes(run, tmp_path):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from entropylaw import fit_logs
+from entropylaw import fit_logs, load
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.kinds import KINDS
 from tests.conftest import LAB
@@ -51,12 +51,33 @@ JSON = ("--format", "json")
 
 
 def test_every_format_on_standard_output_and_in_a_file(check, fits):
-    files = {"a.json": "json", "a.md": "markdown", "a.xml": "junit", "a.txt": "text"}
+    files = {"a.json": "json", "a.md": "markdown", "a.txt": "text"}
     done = check(FIT, "ceiling<0.99", *(part for name in (*files, "-") for part in ("-o", name)))
     assert done.stderr.splitlines() == [f"wrote {name}" for name in files]
     assert (fits / "a.txt").read_text() == done.stdout
     for name, kind in files.items():
         assert check(FIT, "ceiling<0.99", "--format", kind).stdout == (fits / name).read_text()
+    assert check(FIT, "ceiling<0.99", "--junit", "a.xml").stdout == done.stdout
+    assert (fits / "a.xml").read_text() == check(FIT, "ceiling<0.99", "--junit", "-").stdout
+
+
+def test_without_a_condition_no_run_is_broken_and_none_is_worse_than_the_baseline(check, run, fits):
+    passed = check(FIT, "", "--baseline", FIT, *JSON)
+    assert passed.returncode == 0
+    gates = ["state==broken", f"regression({FIT})>0%"]
+    assert json.loads(passed.stdout)["gates"] == gates
+    # This run ends at about half of the other's reward.
+    worse, better = sorted((FIT, OTHER), key=lambda name: load(fits / name, "fit").fitted[0].state.now.value)
+    fallen = check(worse, "", "--baseline", better, *JSON)
+    assert fallen.returncode == 5
+    assert list(outcomes(fallen).values()) == ["passed", "tripped"]
+    assert check(better, "", "--baseline", worse).returncode == 0
+    for missing in ("none.json", "."):
+        unknown = check(FIT, "", "--baseline", missing, *JSON)
+        assert (unknown.returncode, [*outcomes(unknown).values()]) == (5, ["passed", "unknown"])
+    # With conditions it is one more.
+    both = check(FIT, "now>2", "--baseline", FIT, *JSON)
+    assert json.loads(both.stdout)["gates"] == ["now>2", gates[1]]
 
 
 def test_a_log_is_fitted_and_gives_what_its_stored_fit_gives(check, lab, fits):
@@ -156,15 +177,15 @@ def test_stored_fits_need_neither_numpy_nor_pydantic(fits):
     document["runs"][0]["result"]["unpaired"] = [[900.0], [0.5]]
     (fits / FIT).write_text(dumps(document), encoding="utf-8")
     gates = ["--fail-if", "ceiling<0.1", "--fail-if", f"regression({FIT})>90%", "--fail-if", "p_gain<1e-9"]
-    outputs = ["-o", "a.json", "-o", "a.md", "-o", "a.xml", "--format", "junit", "--quiet"]
+    outputs = ["-o", "a.json", "-o", "a.md", "--junit", "a.xml", "--quiet"]
     assert imported(["check", FIT, *gates, *outputs], heavy, fits) == []
 
 
 def test_settings_that_differ_from_the_defaults_are_printed_with_the_outcomes(check, fits):
     (fits / "entropylaw.toml").write_text("level = 0.8\nfrom-step = 20\n")
     log = str(LAB / "grpo_s0" / "metrics.parquet")
-    for kind in ("text", "markdown", "junit"):
-        done = check(log, "refused", "--gain", "0.5", "-q", "--format", kind)
+    for kind in (("--format", "text"), ("--format", "markdown"), ("--junit", "-")):
+        done = check(log, "refused", "--gain", "0.5", "-q", *kind)
         assert all(setting in done.stdout for setting in ("gain 0.5", "level 0.8", "from-step 20", "(logs)"))
     document = json.loads(check(log, "refused", "--gain", "0.5", *JSON).stdout)
     assert document["settings"] == [{"of": "logs", "values": {"gain": 0.5, "level": 0.8, "from-step": 20.0}}]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropylaw import load_fit
+from entropylaw import load
 from entropylaw.cli import running
 from entropylaw.files import write_atomically
 from tests.conftest import HANGS, clean_environment
@@ -71,9 +71,9 @@ def test_a_full_disk_leaves_the_old_report(run, lab, tmp_path):
     def files():
         return {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
 
-    assert run("report", RUN, "-o", "out", "--no-phases", "--figures", "none").returncode == 0
+    assert run("report", RUN, "-o", "out", "--figures", "none").returncode == 0
     before = files()
-    command = ("report", RUN, "-o", "out", "--no-phases", "--figures", "none", "--level", "0.5")
+    command = ("report", RUN, "-o", "out", "--figures", "none", "--gain", "0.5")
     done = started(
         *(sys.executable, "-m", "entropylaw", *command),
         cwd=tmp_path,
@@ -167,7 +167,7 @@ def test_logs_that_share_their_last_folders_keep_apart(run, tmp_path):
         log.parent.mkdir(parents=True)
         write_csv(log, n=n)
     assert run("fit", *logs, "-o", "both.json", cwd=here).returncode == 0
-    assert len(load_fit(here / "both.json").inputs) == 2
+    assert len(load(here / "both.json", "fit").inputs) == 2
     for log in logs:
         run("fit", log, cwd=here)
     assert len(list((here / "reports").iterdir())) == 2

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from entropylaw import load_fit
+from entropylaw import load
 from entropylaw.cli import output
 from tests.conftest import LAB
 from tests.fuzz.hiding import comma, records
@@ -97,7 +97,7 @@ def terminal(monkeypatch):
 
 
 def test_text_is_coloured_on_a_terminal(folder, terminal, monkeypatch):
-    document = load_fit(folder / "fit.json")
+    document = load(folder / "fit.json", "fit")
     plain = output.rendered(document, "text")
     coloured = terminal(document, "text")
     assert re.search(r"  \x1b\[3[12]m(rising|falling|broken)\x1b\[0m +0", coloured)
@@ -109,7 +109,7 @@ def test_text_is_coloured_on_a_terminal(folder, terminal, monkeypatch):
 
 def test_text_is_as_wide_as_the_terminal(folder, terminal, monkeypatch):
     """Sentences are; a table is as wide as its columns."""
-    document = load_fit(folder / "fit.json")
+    document = load(folder / "fit.json", "fit")
     monkeypatch.setenv("NO_COLOR", "1")
     texts = {}
     for columns in ("60", "84", "100", "200"):
@@ -123,7 +123,7 @@ def test_text_is_as_wide_as_the_terminal(folder, terminal, monkeypatch):
 
 @pytest.mark.parametrize("format", ["json", "csv", "markdown", "latex"])
 def test_no_other_format_is_coloured(folder, terminal, format):
-    document = load_fit(folder / "fit.json")
+    document = load(folder / "fit.json", "fit")
     assert terminal(document, format) == output.rendered(document, format)
 
 
@@ -131,7 +131,7 @@ def test_text_that_is_no_terminal_s_is_plain(folder, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     done = typed("fit", LOG, "-o", "-", cwd=folder)
     assert "\x1b" not in done.stdout
-    assert done.stdout == output.rendered(load_fit(folder / "fit.json"), "text")
+    assert done.stdout == output.rendered(load(folder / "fit.json", "fit"), "text")
 
 
 @pytest.mark.parametrize("command", [["fit", "--no-save"], ["report", "-o", "pages", "--figures", "none"]])

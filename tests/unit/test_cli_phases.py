@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -94,12 +95,13 @@ def test_a_report_has_the_phases_of_several_runs_together(run, tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
     assert "Phases of 2 runs together" in page
-    assert "rises in 1 of 2 runs" in page
+    row = re.search(r"<tr><th scope=\"row\">planning</th>(.*?)</tr>", page, re.DOTALL)[1]
+    assert re.findall(r">([0-9]+)</td>", row) == ["2", "1", "1", "0"]
     assert 'href="runs/flat.html"' in page
     assert "<svg" in page
     index = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
     assert [each["run"] for each in index["across"]["each"]] == ["bent", "flat"]
-    assert "rises in 1 of 2 runs" in (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert "| planning | 2 | 1 | 1 | 0 |" in (tmp_path / "out" / "report.md").read_text("utf-8")
     assert run("report", "bent.csv", "flat.csv", "-o", "one.html").returncode == 0
     assert "Phases of 2 runs together" in (tmp_path / "one.html").read_text("utf-8")
     assert run("report", "flat.csv", "-o", "out", "--figures", "none").returncode == 0

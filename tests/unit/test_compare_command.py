@@ -7,7 +7,7 @@ import pytest
 
 import entropylaw
 from entropylaw import EntropyLawError
-from entropylaw.documents.loading import load_document
+from entropylaw.documents.loading import load
 from tests.fuzz.hiding import jsonl, records
 from tests.laws import fit_arrays
 from tests.typed import assert_error, typed, write_csv
@@ -40,7 +40,7 @@ def logs(tmp_path_factory):
 def stored(folder, *arguments):
     done = typed("compare", *arguments, "-o", "comparison.json", "--jobs", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
-    return done, load_document("comparison", folder / "comparison.json")
+    return done, load(folder / "comparison.json", "comparison")
 
 
 def test_arms_are_recognised_said_first_and_stored(logs, tmp_path):
@@ -69,7 +69,7 @@ def test_the_baseline_and_all_pairs(logs, tmp_path):
     _, document = stored(tmp_path, logs, "--baseline", "grpo")
     assert [(one.arm, one.baseline) for one in document.comparison.pairs] == [("clip", "grpo")]
     write(logs.parent / "x_s0.csv", 1, 0.2)
-    _, document = stored(tmp_path, logs, logs.parent / "x_s0.csv", "--all-pairs")
+    _, document = stored(tmp_path, logs, logs.parent / "x_s0.csv", "--baseline", "all")
     assert document.comparison.baseline is None
     assert len(document.comparison.pairs) == 3
 
@@ -97,7 +97,7 @@ def test_a_run_that_cannot_be_read_or_fitted_is_left_out_of_its_arm_by_name(logs
         assert document.comparison.pairs[0]["failure_rate"].seeds == (3, 3)
 
 
-def test_files_that_are_not_read_for_one_reason_are_one_warning_below_the_answer(logs, tmp_path):
+def test_files_that_are_skipped_for_one_reason_are_one_line_below_the_answer(logs, tmp_path):
     folder = tmp_path / "other"
     folder.mkdir()
     for i in range(4):
@@ -106,10 +106,10 @@ def test_files_that_are_not_read_for_one_reason_are_one_warning_below_the_answer
     done = typed("compare", logs, folder, "-o", "x.md", "--jobs", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "x.md").read_text()
-    (warning,) = (line for line in page.splitlines() if "not read" in line)
-    assert warning.startswith("- warning: 4 files were not read: a single record")
-    assert warning.endswith("(other/0.json, other/1.json and 2 more)")
-    assert page.index("at equal entropy") < page.index(warning)
+    (line,) = (line for line in page.splitlines() if "skipped" in line)
+    assert line.startswith("- skipped: other/0.json, other/1.json and 2 more: a single record")
+    assert "warning" not in page
+    assert page.index("at equal entropy") < page.index(line)
 
 
 def test_nothing_to_fit_is_no_comparison(tmp_path):
@@ -124,7 +124,7 @@ def test_stored_fits_and_reports_are_runs_of_arms(logs, tmp_path):
     for arm in ("grpo", "clip"):
         done = typed("fit", *sorted(logs.glob(f"{arm}_*")), "-o", f"{arm}.fit.json", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    report = ("report", *sorted(logs.glob("clip_*")), "-o", "pages", "--figures", "none", "--no-phases")
+    report = ("report", *sorted(logs.glob("clip_*")), "-o", "pages", "--figures", "none")
     assert typed(*report, "--jobs", "1", cwd=tmp_path).returncode == 0
     _, fresh = stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
     for clip in ("clip.fit.json", "pages", "pages/report.json", f"{logs}/clip_*"):
@@ -141,7 +141,6 @@ ERRORS = {
     "no arm": (("{logs}/other.csv",), "no-arm-recognised", 2),
     "an empty folder": (("a={logs}/grpo_*", "b=empty"), "arm-without-logs", 3),
     "no such file": (("a={logs}/grpo_*", "b=nothing.csv"), "file-not-found", 3),
-    "a baseline of all pairs": (("{logs}", "--baseline", "grpo", "--all-pairs"), "baseline-of-all-pairs", 2),
     "a wrong margin": (("{logs}", "--margin", "0"), "bad-option", 2),
     "an unknown column": (("{logs}", "--reward", "val"), "column-not-found", 3),
     "details as JSON": (("{logs}", "--details", "--format", "json"), "details-are-text", 2),
@@ -219,6 +218,31 @@ def test_a_page_has_the_figures(logs, tmp_path):
     page = (tmp_path / "arms.html").read_text()
     assert page.count("<svg") >= 2
     assert "grpo: 3 runs (grpo_s0, grpo_s1, grpo_s2)" in page
+
+
+def test_arms_have_curves_over_the_steps(logs, tmp_path):
+    _, document = stored(tmp_path, logs)
+    clip, grpo = document.comparison.arms
+    for arm, gain in ((clip, 0.1), (grpo, 0.0)):
+        assert (arm.steps[0], arm.steps[-1]) == (arm.runs[0].steps[0], arm.runs[0].steps[-1])
+        ends = [0.5 + gain - 0.2 * np.expm1(0.05 + 0.9 * np.exp(-4 * x)) for x in (0.0, 31 / 32)]
+        assert (arm.by_step[0], arm.by_step[-1]) == pytest.approx(ends, abs=0.02)
+    over_steps = typed("compare", logs, "--at-equal", "step", "-o", "steps.html", cwd=tmp_path)
+    assert over_steps.returncode == 0, over_steps.stderr
+    # Where rewards are compared at equal steps, the figure of the arms is this one.
+    assert (tmp_path / "steps.html").read_text().count("<figure") == 1
+
+
+def test_a_broken_arm_is_no_baseline_by_its_seeds(tmp_path):
+    for seed in range(3):
+        write(tmp_path / f"early_s{seed}.csv", seed)
+        write(tmp_path / f"lost_s{seed}.csv", seed + 3)
+        lines = (tmp_path / f"lost_s{seed}.csv").read_text().splitlines()
+        broken = [",".join([*line.split(",")[:-1], "0.0"]) for line in lines[13:]]
+        (tmp_path / f"lost_s{seed}.csv").write_text("\n".join([*lines[:13], *broken]) + "\n")
+    (tmp_path / "early_s2.csv").unlink()
+    _, document = stored(tmp_path, tmp_path)
+    assert document.comparison.baseline == "early"
 
 
 def test_the_figure_of_a_stored_comparison(logs, tmp_path):
@@ -332,7 +356,7 @@ def test_rewards_at_equal_values_of_a_column(tmp_path):
     found = document.comparison.pairs[0]["reward_at_equal"]
     assert found.estimate.value == pytest.approx(0.05, abs=0.01)
     done = typed("compare", *names, "--at-equal", "tokens", cwd=tmp_path)
-    assert "at equal tokens, 1000–30000" in " ".join(done.stdout.split())
+    assert ["b", "1000–30000"] in [line.split()[:2] for line in done.stdout.splitlines()]
     assert "nats" not in done.stdout
     assert_error(typed("compare", *names, "--at-equal", "token", cwd=tmp_path), "no-such-column", 2)
     assert "--at-equal tokens" in typed("compare", *names, "--at-equal", "token", cwd=tmp_path).stderr

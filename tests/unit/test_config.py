@@ -111,10 +111,36 @@ def test_a_file_by_flag_of_the_current_folder_alone_and_none(here, monkeypatch):
     refused(
         "config-and-no-config", received, "--config", "ci.toml", "--no-config", "fit", "x", kind=UsageError
     )
+    assert received("--config", "pyproject.toml", "fit", "x")["level"] == 0.7
+    (here / "entropylaw.toml").unlink()
+    assert received("fit", "x")["level"] == 0.7
     (here / "inner").mkdir()
     monkeypatch.chdir(here / "inner")
     assert received("fit", "x")["level"] == 0.95
     assert received("--config", "../ci.toml", "fit", "x")["level"] == 0.6
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("[project]\nname = 'x'\n", 0.95),
+        ("[project]\nname = 'not valid", 0.95),
+        ("# tool.entropylaw\n", 0.95),
+        ("[tool.entropylaw]\nlevel = 0.7\n[tool.entropylaw.columns]\nreward = 'R'\n", 0.7),
+        ("tool.entropylaw = 3", "bad-setting"),
+        ("tool = 'tool.entropylaw'", "bad-setting"),
+        ("[tool.entropylaw]\nlvel = 0.7", "unknown-setting"),
+        ("[tool.entropylaw]\nlevel = 0.7\n[project", "not-toml"),
+        ("[tool.entropylaw]\n" + "#" * 40_000, "file-unreadable"),
+        ("#" * 40_000, 0.95),
+    ],
+)
+def test_settings_of_a_project(here, run, text, outcome):
+    (here / "pyproject.toml").write_text(text)
+    if isinstance(outcome, float):
+        assert received("fit", "x")["level"] == outcome
+    else:
+        assert_error(run("fit", "x.csv"), outcome, 3 if outcome in ("not-toml", "file-unreadable") else 2)
 
 
 COMMANDS_WITH_DOCUMENTS = (

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw import read_runs, select
+from entropylaw import read_runs
 from entropylaw.roles.rewards import select_all
+from entropylaw.roles.select import select
 from tests.findings import said
 from tests.typed import typed
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from entropylaw import load_fit
+from entropylaw import load
 from tests.conftest import LAB
 from tests.typed import typed
 
@@ -51,7 +51,7 @@ def test_sentences_that_are_not_shown_are_counted(tmp_path, run):
     outputs = ("-o", "fit.txt", "-o", "fit.json")
     done = typed("fit", LAB / run / "metrics.parquet", *outputs, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = load_fit(tmp_path / "fit.json").runs[0].result
+    found = load(tmp_path / "fit.json", "fit").runs[0].result
     text = " ".join((tmp_path / "fit.txt").read_text().split())
     counted = re.search(r"; (\d+) cautions?", text)
     assert int(counted[1] if counted else 0) == len(found.cautions)
@@ -70,7 +70,7 @@ def test_every_outlier_is_counted(tmp_path):
         records[i]["reward"] -= 3.0
     (tmp_path / "log.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     typed("fit", "log.jsonl", "-o", "fit.txt", "-o", "fit.json", cwd=tmp_path)
-    law = load_fit(tmp_path / "fit.json").runs[0].result.law
+    law = load(tmp_path / "fit.json", "fit").runs[0].result.law
     assert (law.n, len(law.dropped)) == (391, 9)
     assert "391 evaluations of steps 0–399, 9 dropped" in " ".join((tmp_path / "fit.txt").read_text().split())
     typed("fit", "log.jsonl", "--details", "-o", "all.txt", cwd=tmp_path)

@@ -93,7 +93,7 @@ def test_the_commands_of_a_page_run(page, run, folder):
 
 
 def test_the_questions_of_the_skill_have_commands_that_run(run, folder):
-    text = (ROOT / "docs" / "SKILL.md").read_text("utf-8")
+    text = (ROOT / "entropylaw" / "SKILL.md").read_text("utf-8")
     commands = re.findall(r"^\| .+ \| `entropylaw (.+)` \|$", text, re.MULTILINE)
     assert len(commands) == 8
     for command in commands:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from entropylaw import Verdict, Why
+from entropylaw.results import Verdict, Why
 from tests.laws import fit_arrays
 
 

@@ -189,6 +189,15 @@ def test_a_release_waits_for_all_tests_and_stores_no_token():
     assert "workflow_call" in called[True]  # YAML 1.1 reads "on" as true
 
 
+def test_the_skill_is_in_the_package_and_where_installers_look():
+    """The wheel holds the package's folder, and so the file; a link would lead nowhere from there."""
+    skill = (ROOT / "entropylaw" / "SKILL.md").read_bytes()
+    assert (ROOT / "skills" / "entropylaw" / "SKILL.md").read_bytes() == skill
+    assert (ROOT / "docs" / "SKILL.md").read_bytes() == skill
+    assert PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == ["entropylaw"]
+    assert b"](" not in skill
+
+
 def test_every_page_is_on_the_site():
     site = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))["project"]
 

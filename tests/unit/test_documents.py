@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw import EntropyLawError, Estimate, FitDocument, FitError, combine_phases, load_fit
+from entropylaw import EntropyLawError, Estimate, FitError, load
+from entropylaw.analysis.phases import combine_phases
 from entropylaw.documents.codec import DocumentMismatchError, as_stored, decode, dumps, encode
-from entropylaw.documents.document import Entry
+from entropylaw.documents.document import Entry, FitDocument
 from entropylaw.documents.kinds import KINDS
-from entropylaw.documents.loading import load_document
 from entropylaw.gates.decide import relative_decrease
 from entropylaw.paths import shown_path
 from tests.conftest import ROOT
@@ -45,20 +45,20 @@ def document(fits):
 
 
 @pytest.fixture
-def load(tmp_path):
+def read_back(tmp_path):
     """A function: the document of some text, or of JSON values."""
 
     def loaded(content):
         text = content if isinstance(content, str) else json.dumps(content)
         (tmp_path / "a.fit.json").write_text(text, encoding="utf-8")
-        return load_fit(tmp_path / "a.fit.json")
+        return load(tmp_path / "a.fit.json", "fit")
 
     return loaded
 
 
-def test_round_trip_to_the_last_bit(fits, load):
+def test_round_trip_to_the_last_bit(fits, read_back):
     text = dumps(fits.to_json())
-    back = load(text)
+    back = read_back(text)
     assert dumps(back.to_json()) == text
     (fit,), (stored,) = fits.fitted, back.fitted
     assert (stored.n_rewards, stored.answer) == (N, fit.answer)
@@ -116,12 +116,12 @@ NOT_FINITE = ("an infinite number", "not a number", "not a number in an array")
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_document_whose_values_do_not_agree(document, load, run, change):
+def test_a_document_whose_values_do_not_agree(document, read_back, run, change):
     (*path, last), changed = CHANGES[change]
     data = copy.deepcopy(document)
     place = reduce(getitem, path, data)
     place[last] = changed(place[last])
-    error = refused("damaged-document", load, data, kind=EntropyLawError)
+    error = refused("damaged-document", read_back, data, kind=EntropyLawError)
     place = "$:" if change in NOT_FINITE else "$.runs[0]"
     assert f"a.fit.json is damaged at {place}" in error.message
     checked = run("check", "a.fit.json", "--fail-if", "refused", "--format", "json")
@@ -142,18 +142,18 @@ def test_a_document_whose_values_do_not_agree(document, load, run, change):
         ("0.123456789", "1e999", "damaged at $: expected a finite number"),
     ],
 )
-def test_what_json_allows_and_a_document_does_not(document, load, old, new, message):
+def test_what_json_allows_and_a_document_does_not(document, read_back, old, new, message):
     data = copy.deepcopy(document)
     data["runs"][0]["result"]["law"]["r_squared"] = 0.123456789
     with pytest.raises(EntropyLawError, match=re.escape(message)) as caught:
-        load(dumps(data).replace(old, new))
+        read_back(dumps(data).replace(old, new))
     assert caught.value.slug == "damaged-document"
 
 
 @pytest.mark.parametrize("place", ["/dev/zero", ".", "a\0b", "x" * 5000])
 def test_what_is_no_file_is_not_waited_for(place):
     with pytest.raises(EntropyLawError) as caught:
-        load_fit(place)
+        load(place, "fit")
     assert caught.value.slug in ("file-unreadable", "file-not-found", "not-a-document")
 
 
@@ -199,14 +199,14 @@ def test_a_wrong_type_names_its_place(change, place):
         decode(Estimate, {key: value for key, value in good.items() if key != "level"})
 
 
-def test_unknown_fields_are_additions_and_are_ignored(document, load):
-    assert isinstance(load(document | {"later": 1}), FitDocument)
+def test_unknown_fields_are_additions_and_are_ignored(document, read_back):
+    assert isinstance(read_back(document | {"later": 1}), FitDocument)
 
 
 @pytest.mark.parametrize("content", ["", "[1, 2]", "{" * 5000, "\x00\xff"])
 def test_rubbish_is_no_document(tmp_path, content):
     (tmp_path / "x.json").write_text(content, encoding="utf-8")
-    refused("not-a-document", load_fit, tmp_path / "x.json", kind=EntropyLawError)
+    refused("not-a-document", load, tmp_path / "x.json", "fit", kind=EntropyLawError)
 
 
 def test_a_reason_names_no_absolute_path():
@@ -283,15 +283,15 @@ def test_another_version_is_refused_by_name(tmp_path, kind, number):
         number = "1" if KINDS[kind].version > 1 else "5"
     other = f"{schema.rpartition('/')[0]}/{number}"
     (tmp_path / "x.json").write_text(json.dumps({"schema": other, "version": "9.8.7"}))
-    error = refused("other-document-version", load_document, kind, tmp_path / "x.json")
+    error = refused("other-document-version", load, tmp_path / "x.json", kind)
     for named in (repr(other), "'9.8.7'", repr(schema)):
         assert named in error.message
 
 
-def test_a_list_of_numbers_is_an_array_where_it_is_read(fits, load):
+def test_a_list_of_numbers_is_an_array_where_it_is_read(fits, read_back):
     data = fits.to_json()
     data["runs"][0]["result"]["unpaired"] = [[900, 901.5], [0.5, 0.25]]
-    (fit,) = load(data).fitted
+    (fit,) = read_back(data).fitted
     phases = as_stored(ordered().result)
     across = as_stored(combine_phases([phases] * 3))
     curves = [phases.planning.low, across.curves[0].mean, across.each[0].curves[0].error]

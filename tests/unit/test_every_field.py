@@ -17,10 +17,16 @@ from typing import Any
 
 import pytest
 
-from entropylaw import EntropyLawError, Estimate, FitDocument
+from entropylaw import EntropyLawError, Estimate
 from entropylaw.cli import output
 from entropylaw.documents.codec import decode
-from entropylaw.documents.document import CheckDocument, Entry, PredictionDocument, ReportDocument
+from entropylaw.documents.document import (
+    CheckDocument,
+    Entry,
+    FitDocument,
+    PredictionDocument,
+    ReportDocument,
+)
 from entropylaw.logs.load import read_all
 from entropylaw.options import ConfigFile, PhaseOptions
 from entropylaw.report import pages
@@ -175,6 +181,11 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         r"runs\.result\.(n_rewards|effective_n|max_reward)",
         "for gates: they are the fit's, which shows them",
     ),
+    (
+        (*FITS, "prediction"),
+        r"runs\.result\.((stop_line|forecast)\.)?axis",
+        "it is the word for steps, in a text that has steps",
+    ),
     (FITS, r"runs\.columns\.sort", "the name of the column says it"),
     (FITS, r"runs\.result\.stop_line\.is_score", "the name of the column says it"),
     (("report",), r"runs\.result\.CURVE\.noise", "the figure draws the points"),
@@ -190,7 +201,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
     (
         ("arms",),
-        r"arms\.(along|mean|runs\.(along|reward))",
+        r"arms\.(along|mean|steps|by_step|runs\.(along|reward|steps|by_step))",
         "curves, which the figure draws",
     ),
     (("arms",), r"arms\.failure_rate\.(value|low|high)", "the runs that failed are counted"),

@@ -96,4 +96,4 @@ def test_the_law_is_counted_of_rewards_that_have_one(tmp_path):
 
 def test_the_page_has_the_alarms_of_the_replay():
     assert alarms() in PAGE.read_text(encoding="utf-8")
-    assert alarms().count("| the stop line, `broken` |") == 2
+    assert alarms().count("| the stop line, `broken` |") == 1

@@ -73,6 +73,6 @@ def test_patience_counts_from_the_best_reward():
     reward = np.where(np.arange(50) == 5, 1.0, 0.5)
     finished = Finished(group="g", arm="a", run="r", step=step, reward=reward, entropy=entropy, most=1.0)
     play = played(finished)
-    assert without_best(play, evaluations=8) == 14
+    assert without_best(play, share=0.2) == 16
     assert without_best(play, share=0.5) == 31
-    assert without_best(play, evaluations=45) is None
+    assert without_best(play, share=0.95) is None

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from entropylaw import fit_logs
+from entropylaw import read_runs
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.samples import SamplesDocument
 from tests.fuzz.hiding import comma, console, jsonl, records
@@ -75,14 +75,25 @@ def test_a_run_that_lost_its_steps_is_refused(check, put, step):
     assert outcomes(check("a.csv")) == {"A": "passed", "B": "unknown"}
 
 
-def test_a_run_whose_records_are_broken_is_refused_under_its_name(check, put):
+def test_no_gate_passes_where_the_records_of_a_run_are_broken(check, put):
     broken = b"".join(line[:-3] + b"\n" for line in jsonl(labelled(BAD, "B")).splitlines())
     put("a.jsonl", jsonl(labelled(GOOD, "A")) + broken)
-    assert outcomes(check("a.jsonl")) == {"A": "passed", "B": "unknown"}
+    assert outcomes(check("a.jsonl")) == {"A": "unknown"}
     put("b.jsonl", jsonl(GOOD) + b"".join(line[:9] + b"\n" for line in broken.splitlines()))
     done = check("b.jsonl")
-    assert (done.returncode, outcomes(done)) == (5, {"b": "passed", "b.jsonl": "unknown"})
-    assert "error[records-without-run]" in done.stderr
+    assert (done.returncode, outcomes(done)) == (5, {"b": "unknown"})
+    assert (
+        "50 % of the log could not be read or has no step" in json.loads(done.stdout)["cases"][0]["sentence"]
+    )
+
+
+@pytest.mark.parametrize(("number", "code"), [(3, 0), (4, 5)])
+def test_a_gate_is_unknown_where_more_than_a_hundredth_of_a_log_was_not_read(check, put, number, code):
+    broken = [line[:-3] for line in jsonl(BAD).splitlines()[:number]]
+    many = [{**row, "step": 8 * row["step"] + part} for row in GOOD for part in range(8)]
+    put("a.jsonl", b"\n".join([*broken, *jsonl(many).splitlines()]) + b"\n")
+    done = check("a.jsonl")
+    assert (done.returncode, outcomes(done)) == (code, {"a": "unknown" if code else "passed"})
 
 
 NO_STEP = {
@@ -103,15 +114,14 @@ NO_STEP = {
 
 @pytest.mark.parametrize("shape", NO_STEP)
 @pytest.mark.parametrize("label", [{}, {"run": "A"}])
-def test_evaluations_without_a_step_are_a_refused_run_in_every_shape(put, tmp_path, shape, label):
-    """However few they are among the others, and whatever run the record says that it belongs to."""
+def test_evaluations_without_a_step_are_not_read_in_every_shape(put, tmp_path, shape, label):
+    """Wherever they are among the others, and whatever run the record says that it belongs to."""
     bad = [{**label, **NO_STEP[shape](row)} for row in BAD]
     many = [{**GOOD[0], **label, "step": step} for step in range(1000)]
     for good in ([*many[:500], *bad, *many[500:]], [*bad, *many]):
         put("a.jsonl", jsonl(good))
-        refused = [one for one in fit_logs([tmp_path / "a.jsonl"]).runs if one.refusal and not one.read]
-        assert [one.refusal.slug for one in refused] == ["records-without-run"]
-        assert refused[0].run.endswith("a.jsonl")
+        (only,) = read_runs(tmp_path / "a.jsonl")
+        assert only.source.unread > 0.01
 
 
 def test_configurations_and_clocks_without_a_step_are_no_run(check, put):
@@ -125,17 +135,19 @@ def test_configurations_and_clocks_without_a_step_are_no_run(check, put):
     assert (done.returncode, outcomes(done)) == (0, {"a": "passed"})
 
 
-def test_every_command_shows_a_run_without_steps(check, run, put, tmp_path):
+def test_every_command_says_that_a_log_is_incomplete(check, run, put):
     put("a.jsonl", jsonl(GOOD + [{"runs": {"B": row}} for row in BAD]))
     put("b.jsonl", jsonl(BAD))
     done = check("a.jsonl")
-    assert (done.returncode, outcomes(done)) == (5, {"a": "passed", "a.jsonl": "unknown"})
-    for command in (["fit", "a.jsonl", "--no-save"], ["report", "a.jsonl", "-o", "r"]):
-        assert "error[records-without-run]" in run("--no-config", *command).stderr
-    rows = json.loads((tmp_path / "r/report.json").read_text())["rows"]
-    assert [row["law"] for row in rows] == ["holds", "refused"]
-    compared = run("--no-config", "compare", "a=a.jsonl", "b=b.jsonl", "--format", "json")
-    assert [one["arm"] for one in json.loads(compared.stdout)["left_out"]] == ["a"]
+    assert (done.returncode, outcomes(done)) == (5, {"a": "unknown"})
+    said = "50 % of the log could not be read or has no step"
+    shown = run("--no-config", "fit", "a.jsonl", "--details", "-o", "-", "-o", "a.fit.json").stdout
+    assert said in " ".join(shown.split())
+    assert outcomes(check("a.fit.json")) == {"a": "unknown"}
+    run("--no-config", "report", "a.jsonl", "-o", "r")
+    assert outcomes(check("r")) == {"a": "unknown"}
+    assert said in run("--no-config", "compare", "a=a.jsonl", "b=b.jsonl").stderr
+    assert "50 % not read" in run("--no-config", "columns", "a.jsonl").stdout
 
 
 def test_a_history_in_one_cell_is_a_run_that_was_not_read(check, put, tmp_path):
@@ -151,22 +163,22 @@ def test_a_last_record_that_is_cut_off_is_no_run(check, put):
     assert (done.returncode, done.stderr) == (0, said)
 
 
-def test_rows_within_a_quote_and_rows_that_are_too_long_name_their_run(check, put):
+def test_no_gate_passes_where_rows_are_within_a_quote_or_too_long(check, put):
     text = comma(labelled(GOOD, "A") + labelled(BAD, "B")).decode()
     lines = text.splitlines()
     lines[41] = '"' + lines[41]
     put("quote.csv", "\n".join(lines).encode())
-    assert outcomes(check("quote.csv"))["B"] == "unknown"
+    assert set(outcomes(check("quote.csv")).values()) == {"unknown"}
     longer = [line + (",1,2" if i > 40 else "") for i, line in enumerate(text.splitlines())]
     put("long.csv", "\n".join(longer).encode())
-    assert outcomes(check("long.csv")) == {"A": "passed", "B": "unknown"}
+    assert outcomes(check("long.csv")) == {"A": "unknown"}
 
 
-def test_few_rows_that_are_too_long_may_be_a_run(check, put):
-    longer = [f"{row['step']},{row['entropy']},{row['reward']},7" for row in BAD[:6]]
+def test_rows_that_are_too_long_are_not_read(check, put):
+    longer = [f"{row['step']},{row['entropy']},{row['reward']},7" for row in BAD[:12]]
     many = [{**GOOD[place * len(GOOD) // 1000], "step": place} for place in range(1000)]
     put("long.csv", comma(many) + "\n".join(longer).encode())
-    assert outcomes(check("long.csv")) == {"long": "passed", "long.csv": "unknown"}
+    assert outcomes(check("long.csv")) == {"long": "unknown"}
 
 
 def test_a_copy_is_a_copy_only_with_the_same_rewards(check, put):
@@ -401,13 +413,13 @@ def test_a_column_that_stands_twice_may_be_another_run(check, put):
     lines = zip(comma(GOOD).decode().splitlines(), comma(BAD).decode().splitlines(), strict=True)
     put("a.csv", "\n".join(map(",".join, lines)).encode())
     done = check("a.csv")
-    assert (done.returncode, outcomes(done)["a"]) == (5, "passed")
+    assert (done.returncode, outcomes(done)["a"]) == (5, "unknown")
 
 
 def test_a_page_that_is_missing_from_a_report_is_a_run(run, check, put, tmp_path):
     put("good.jsonl", jsonl(GOOD))
     put("few.jsonl", jsonl(BAD[:2]))
-    run("report", "good.jsonl", "few.jsonl", "-o", "pages", "--no-phases", "--figures", "none")
+    run("report", "good.jsonl", "few.jsonl", "-o", "pages", "--figures", "none")
     (tmp_path / "pages" / "runs" / "few.json").unlink()
     done = check("pages")
     assert (done.returncode, outcomes(done)["good"]) == (5, "passed")

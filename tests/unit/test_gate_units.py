@@ -346,9 +346,8 @@ def test_a_target_that_is_not_possible_is_refused(tmp_path, unit, target, said, 
     assert said in done.stderr
     assert hint in done.stderr
     if "nan" not in target:
-        lifted = typed(
-            "predict", "now.csv", f"--target-reward={target}", "--max-reward", "none", cwd=tmp_path
-        )
+        (tmp_path / "entropylaw.toml").write_text("max-reward = 'none'\n")
+        lifted = typed("predict", "now.csv", f"--target-reward={target}", cwd=tmp_path)
         assert lifted.returncode == (2 if target == "-0.1" else 0)
 
 

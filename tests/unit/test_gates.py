@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entropylaw import Estimate, InputError, Why
+from entropylaw import Estimate, InputError
 from entropylaw.documents.codec import encode
 from entropylaw.gates.decide import relative_decrease
 from entropylaw.gates.expression import holds_for
 from entropylaw.gates.quantities import QUANTITIES
 from entropylaw.gates.quantity import Unknown
+from entropylaw.results import Why
 from tests.findings import stated
 from tests.gate_documents import (
     case,

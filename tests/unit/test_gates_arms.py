@@ -2,8 +2,9 @@
 
 import pytest
 
-from entropylaw import ComparisonDocument, Estimate, InputError, UsageError
+from entropylaw import Estimate, InputError, UsageError
 from entropylaw.documents.codec import encode
+from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.gates.differences import differences
 from entropylaw.gates.expression import parse
 from entropylaw.options import CompareOptions
@@ -116,7 +117,7 @@ def test_a_pair_or_a_quantity_that_was_not_compared_fails():
     data = compared(("clip", "grpo", estimate(0.02, 0.01, 0.04)))
     found = case(data, "difference(rloo, clip).ceiling<0")
     assert (found.outcome, found.failed) == ("unknown", True)
-    assert "--all-pairs" in found.sentence
+    assert "--baseline` names another baseline, or all" in found.sentence
     differences = data["comparison"]["pairs"][0]["differences"]
     differences[:] = [row for row in differences if row["quantity"] != "reward_at_entropy"]
     found = case(data, GATE)

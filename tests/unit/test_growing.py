@@ -131,7 +131,7 @@ def test_a_file_that_was_rotated_loses_no_record(writer, way, said):
     assert "are kept" in said[-1] or "from its start" in said[-1]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "utf-32-le"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
 def test_a_wider_text_is_read_to_its_last_whole_line(writer, encoding, tmp_path):
     text = writer.path.read_text()
     path = tmp_path / "wide" / writer.path.name
@@ -200,7 +200,7 @@ def test_wandb_goes_on_behind_a_torn_record(tmp_path):
     assert log.read().step.tolist() == whole.step.tolist()
 
 
-def test_reading_again_costs_what_is_new(tmp_path):
+def test_a_log_of_two_thousand_records_is_read_again_within_a_twentieth_of_a_second(tmp_path):
     path = tmp_path / "log.jsonl"
     row = {f"timing/m{number}": 1.5 for number in range(30)}
 

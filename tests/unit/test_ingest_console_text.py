@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from entropylaw import read_runs, select
+from entropylaw import read_runs
+from entropylaw.roles.select import select
 
 FORMATS = Path(__file__).parents[2] / "data" / "formats"
 STEPS = range(1, 41)

@@ -6,8 +6,9 @@ import pprint
 import numpy as np
 import pytest
 
-from entropylaw import InputError, read_runs, select
+from entropylaw import InputError, read_runs
 from entropylaw.logs import catalog
+from entropylaw.roles.select import select
 from tests.unit.test_ingest_consoles_a import reader_of
 
 STEPS = range(1, 13)

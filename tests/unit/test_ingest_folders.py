@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from entropylaw import InputError, UsageError, read_runs, select
+from entropylaw import InputError, UsageError, read_runs
 from entropylaw.logs.load import read_all
 from entropylaw.roles.explain import explain
+from entropylaw.roles.select import select
 from tests.hostile import write
 
 STEPS = range(40)

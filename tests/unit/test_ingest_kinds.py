@@ -10,8 +10,9 @@ import shlex
 import numpy as np
 import pytest
 
-from entropylaw import EntropyLawError, InputError, read_runs, select
+from entropylaw import EntropyLawError, InputError, read_runs
 from entropylaw.roles.explain import explain
+from entropylaw.roles.select import select
 from tests.hostile import refused
 
 N = 20

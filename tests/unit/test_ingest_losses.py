@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw import InputError, read_runs, select
+from entropylaw import InputError, read_runs
 from entropylaw.logs.runs.splitting import OVERWRITTEN
 from entropylaw.roles.explain import explain
 from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT
+from entropylaw.roles.select import select
 from tests.laws import fit_arrays
 from tests.typed import typed
 

@@ -78,9 +78,6 @@ STATES = {
     "a broken entry": WHOLE.replace('"step": 4', '"step": #', 1),
     "entries that are no objects": text([training(1), 7, "x", None, [1], training(2)]),
     "a list that is not at the top": json.dumps({"state": state(FEW)}),
-    "so many keys that they would fill the memory": text(
-        [{"step": n, f"k{n}": 1} for n in range(8000)], None
-    ),
     **{f"no entries {n}": data for n, data in enumerate(NOTHING)},
 }
 SAMPLES = {title: ("trainer-state", "trainer_state.json", data) for title, data in STATES.items()}

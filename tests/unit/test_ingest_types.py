@@ -5,8 +5,10 @@ import math
 
 import pytest
 
-from entropylaw import read_runs, select
+from entropylaw import read_runs
+from entropylaw.roles.select import select
 from tests.hostile import refused
+from tests.typed import typed
 
 SFT = {
     "loss": 1.5,
@@ -150,11 +152,22 @@ def test_gaps_of_a_buffered_console_show_as_gaps(path, rows, axis, every):
 def test_a_gap_that_nothing_measures_is_said(path):
     (run,) = read_runs(path("a.log", console(buffered(5))))
     assert (run.step_column, run.step.tolist()) == ("entry", [*range(1, 41)])
-    assert "no step is logged: entries are counted; some may be missing" in run.notes
+    assert "the log does not number its entries: they are counted; some may be missing" in run.notes
 
 
 def test_responses_that_get_longer_are_no_gaps(path):
     rows = [{**rl(s), "num_tokens": 1000.0 * s * s, "epoch": round(s / 300, 2)} for s in STEPS]
     (run,) = read_runs(path("a.log", console(rows)))
     assert (run.step_column, run.step.tolist()) == ("entry", [*STEPS])
-    assert "no step is logged: entries are counted" in run.notes
+    assert "the log does not number its entries: they are counted" in run.notes
+
+
+def test_columns_of_a_supervised_log_are_an_account_with_the_reason(path):
+    log = path("a.jsonl", written([{"step": step, **SFT} for step in STEPS]))
+    done = typed("columns", log.name, "--format", "json", cwd=log.parent)
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["problem"]["slug"] == "supervised-training"
+    assert run["steps"] == len(STEPS)
+    assert "mean_token_accuracy" in run["others"]
+    assert not any(candidate["used"] for candidate in run["reward"])

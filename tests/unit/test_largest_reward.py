@@ -8,6 +8,7 @@ import pytest
 
 import entropylaw
 from entropylaw.documents.codec import encode
+from entropylaw.roles.select import select
 from entropylaw.units import largest_reward, nats_per_unit
 from tests.conftest import ROOT
 from tests.laws import fit_arrays
@@ -114,10 +115,12 @@ def test_curves_that_all_pass_the_largest_reward_end_there(log):
 
 def test_the_largest_reward_is_taken_off(log):
     asked = ("predict", str(log), "--target-entropy", "0", "--format", "json")
-    bounded, free = (
-        json.loads(typed(*asked, *more, cwd=log.parent).stdout)["runs"][0]["result"]["predictions"][0]
-        for more in ((), ("--max-reward", "none"))
-    )
+    predictions = []
+    for settings in ("", "max-reward = 'none'\n"):
+        (log.parent / "entropylaw.toml").write_text(settings)
+        done = typed(*asked, cwd=log.parent)
+        predictions += json.loads(done.stdout)["runs"][0]["result"]["predictions"]
+    bounded, free = predictions
     assert bounded["mean"]["high"] == 1.0
     assert free["mean"]["value"] == pytest.approx(1.557, abs=0.03)
 
@@ -163,7 +166,7 @@ def test_an_entropy_in_another_unit_is_converted(tmp_path, name):
     assert nats_per_unit(name)[0] == pytest.approx(UNITS[name])
     entropy, reward = line(n=20)
     (run,) = entropylaw.read_runs(write(tmp_path / "log.csv", entropy, reward, entropy_name=name))
-    series = entropylaw.select(run, entropy=name)
+    series = select(run, entropy=name)
     np.testing.assert_allclose(series.entropy, entropy * UNITS[name], rtol=1e-6)
     assert "converted from" in series.entropy_choice.meaning.unit if UNITS[name] != 1.0 else True
 

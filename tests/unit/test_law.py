@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import entropylaw
-from entropylaw import FitError, UsageError, Verdict
+from entropylaw import FitError, UsageError
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
+from entropylaw.results import Verdict
 from tests.hostile import refused
 from tests.laws import fit_arrays, own_law
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw import ArmComparison, InputError, load_fit
+from entropylaw import ArmComparison, InputError, load
 from entropylaw.analysis.arms import compare_rewards
-from entropylaw.documents.loading import load_document
 from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, Decision, RunSeries
 from entropylaw.results.result import has, replace
@@ -60,7 +59,7 @@ PERCENT = (100.0, 100.0, 100.0)
 def compared(folder: Path, *arguments: str) -> ArmComparison:
     done = typed("compare", *arguments, "--jobs", "1", "-o", "c.json", cwd=folder)
     assert done.returncode == 0, done.stderr
-    return load_document("comparison", folder / "c.json").comparison
+    return load(folder / "c.json", "comparison").comparison
 
 
 def numbers(result: ArmComparison) -> dict[str, np.ndarray]:
@@ -148,7 +147,7 @@ def test_several_rewards_are_in_one_unit(tmp_path):
     arms = ("a=a_s*.jsonl", "b=b_s*.jsonl", "--reward", "eval/*/acc")
     done = typed("compare", *arms, "-o", "c.json", "-o", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    document = load_document("comparison", tmp_path / "c.json")
+    document = load(tmp_path / "c.json", "comparison")
     both = [document.comparison, *document.others]
     assert [(one.reward_unit, one.margin) for one in both] == [("rate", 0.01), ("rate", 0.01)]
     ends = [one.pairs[0]["last_reward"].estimate.value for one in both]
@@ -397,7 +396,7 @@ def test_scores_alone_are_lost(column, lost, tmp_path):
     write(tmp_path / "a.jsonl", {"entropy": drawn(0, 0.3, 0.3)["entropy"], column: falling()})
     done = typed("fit", "a.jsonl", "--reward", column, "-o", "a.json", "-o", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    (entry,) = load_fit(tmp_path / "a.json").runs
+    (entry,) = load(tmp_path / "a.json", "fit").runs
     fit = entry.result
     assert fit is not None
     assert (fit.is_broken, "  broken  " in done.stdout) == (lost, lost)
@@ -423,7 +422,7 @@ def test_no_bound_and_no_hundredth_is_taken_for_what_is_no_score(tmp_path):
     small = 0.001 + 0.02 * (1.0 - np.exp(-STEP / 70))
     write(tmp_path / "a.jsonl", {"entropy": entropy, "ref_kl": small + 1e-4 * np.sin(STEP)})
     assert typed("fit", "a.jsonl", "--reward", "ref_kl", "-o", "a.json", cwd=tmp_path).returncode == 0
-    fit = load_fit(tmp_path / "a.json").runs[0].result
+    fit = load(tmp_path / "a.json", "fit").runs[0].result
     assert fit is not None
     # A tenth of what the level passed through.
     assert fit.gain == pytest.approx(0.1 * np.ptp(small), rel=0.1)
@@ -559,7 +558,7 @@ def test_no_arm_with_one_living_seed_decides(case):
             assert row.estimate.value is not None
             assert row.estimate.note == why
         assert pair.band is None
-        assert f"clip ({why})" in rendered(result, "markdown")
+        assert f"unknown: clip: {why}" in rendered(result, "markdown")
 
 
 @pytest.mark.parametrize("lost", [0, 1])

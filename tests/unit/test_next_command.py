@@ -43,7 +43,7 @@ def test_a_report_that_is_one_page_says_so(tmp_path: Path) -> None:
         ("a b.docx", "type -o 'a b.txt'"),
         ("out", "type -o out.txt"),
         ("out.html", "type `entropylaw report LOG -o out.html`"),
-        ("out.xml", "type `entropylaw check LOG --fail-if GATE -o out.xml`"),
+        ("out.xml", "type `entropylaw check LOG --junit out.xml`"),
     ],
 )
 def test_a_suffix_that_is_not_written(log: Path, path: str, expected: str) -> None:

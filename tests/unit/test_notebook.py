@@ -11,9 +11,11 @@ import pytest
 from matplotlib.figure import Figure
 
 import entropylaw
+from entropylaw.analysis.phases import combine_phases
 from entropylaw.report.blocks import Table
 from entropylaw.report.describe import describe
 from entropylaw.results.result import replace
+from entropylaw.roles.select import select
 from tests.conftest import ROOT, clean_environment
 from tests.pages import Page
 from tests.unit.test_phase_report import neither, ordered
@@ -151,7 +153,7 @@ def results() -> dict[str, Any]:
     phases = ordered()
     every = (
         run,
-        entropylaw.select(run),
+        select(run),
         fit,
         fit.law,
         fit.curve,
@@ -161,7 +163,7 @@ def results() -> dict[str, Any]:
         fit.entropy_for(0.8),
         fit.forecast,
         phases.result,
-        entropylaw.combine_phases([phases.result] * 3),
+        combine_phases([phases.result] * 3),
         document(*(synthetic() for _ in range(30))),
     )
     return {type(result).__name__: result for result in every}
@@ -181,4 +183,4 @@ def test_a_reading_is_shown_in_a_few_lines() -> None:
         words in shown for words in ("'grpo_s0'", "401 rows", "30 columns", "metrics.parquet' (parquet)")
     )
     (run,) = entropylaw.read_runs(LOG)
-    assert repr(entropylaw.select(run)) == "<Series 'grpo_s0': 51 pairs of 'entropy' and 'val_acc'>"
+    assert repr(select(run)) == "<Series 'grpo_s0': 51 pairs of 'entropy' and 'val_acc'>"

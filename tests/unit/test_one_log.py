@@ -60,7 +60,7 @@ class BadItems(UserDict):
 @pytest.mark.parametrize(
     ("call", "kind", "slug"),
     [
-        (entropylaw.load_fit, BadPath, "bad-argument"),
+        (entropylaw.load, BadPath, "bad-argument"),
         (entropylaw.read_runs, BadObject, "frame-not-understood"),
         (entropylaw.read_runs, BadTable, "frame-not-understood"),
         (entropylaw.compare, BadItems, "bad-argument"),

@@ -7,7 +7,7 @@ from tests.typed import assert_error, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
-FAST = ("--no-phases", "--jobs", "1")
+FAST = ("--jobs", "1")
 
 
 def page(folder, name="out.html"):

@@ -12,17 +12,22 @@ from entropylaw.documents.codec import decode, encode
 from entropylaw.option import options_of
 from entropylaw.options import CompareOptions, FitOptions, PhaseOptions
 from tests.conftest import HANGS, clean_environment
-from tests.typed import assert_error
+from tests.typed import assert_error, write_csv
 
-FITTING = {"fit", "predict", "compare", "plot", "report", "check"}
+FITTING = {"fit", "compare", "report", "check"}
+WHOLE = {"fit", "compare"}
 FAMILIES = {
-    ("--reward", "--pair"): FITTING | {"columns"},
-    ("--from-step", "--max-reward", "--keep-outliers"): FITTING,
-    ("--steps", "--cost-per-step"): {"fit", "report", "check"},
-    ("--baseline", "--all-pairs", "--margin", "--at-equal", "--stage", "--domain"): {"compare"},
-    ("--level",): FITTING | {"phases", "samples"},
-    ("--planning", "--execution"): {"phases", "plot"},
-    ("--run",): FITTING | {"phases", "columns"},
+    ("--run",): FITTING | {"phases", "columns", "plot"},
+    ("--reward",): FITTING | {"columns"},
+    ("--pair", "--from-step"): WHOLE,
+    ("--max-reward", "--keep-outliers"): {"fit"},
+    ("--steps",): {"fit", "report", "check"},
+    ("--gain",): {"fit", "predict", "report", "check"},
+    ("--cost-per-step",): {"fit"},
+    ("--baseline",): {"compare", "check"},
+    ("--margin", "--at-equal", "--stage", "--domain"): {"compare"},
+    ("--level",): WHOLE | {"predict", "phases", "samples"},
+    ("--planning", "--execution"): {"phases"},
 }
 """Flags of a family of options, and the commands that have all of them."""
 
@@ -73,7 +78,7 @@ def test_a_wrong_count_is_refused_with_flag_value_and_what_to_type(run, text):
     [
         FitOptions(reward=("R", "S"), keep_outliers=True, from_step=2.5),
         PhaseOptions(planning="p"),
-        CompareOptions(arms="B", margin=0.02, all_pairs=True),
+        CompareOptions(arms="B", margin=0.02, baseline="all"),
     ],
 )
 def test_settings_in_documents_are_the_options(options):
@@ -86,16 +91,38 @@ def test_what_a_log_fits_by_can_not_be_said_of_a_stored_fit(run, lab):
     log = "data/lab/clean_start_s0/metrics.parquet"
     assert run("fit", log, "-q", "-o", "x.fit.json").returncode == 0
     for call in (
-        ("predict", "x.fit.json", "--target-entropy", "0.1", "--pair", "next"),
-        ("check", "x.fit.json", "--fail-if", "fails", "--keep-outliers"),
-        ("plot", "law", "x.fit.json", "-o", "x.svg", "--pair", "next"),
-        ("report", "x.fit.json", "--keep-outliers"),
+        ("check", "x.fit.json", "--fail-if", "fails", "--gain", "0.1"),
+        ("report", "x.fit.json", "--entropy", "entropy"),
+        ("compare", "a=x.fit.json", "b=x.fit.json", "--from-step", "3"),
     ):
-        done = run(*call)
-        assert done.returncode == 2
-        assert done.stderr.startswith("error[fit-is-fixed]: ")
+        assert_error(run(*call), "fit-is-fixed", 2)
     assert run("predict", "x.fit.json", "--target-entropy", "0.1", "--level", "0.5").returncode == 0
-    assert run("predict", log, "--target-entropy", "0.1", "--pair", "next").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "flag", "key"),
+    [
+        ("predict {}", "--max-reward=2", "max-reward = 2"),
+        ("plot forecast {} -o x.svg", "--reward=acc", "[columns]\nreward = 'acc'"),
+        ("report {} -o x --figures none", "--level=0.8", "level = 0.8"),
+        ("check {}", "--keep-outliers", "keep-outliers = true"),
+        ("columns {}", "--pair=same", "[columns]\npair = 'same'"),
+    ],
+)
+def test_an_option_of_fit_alone_is_refused_with_what_works(run, tmp_path, command, flag, key):
+    write_csv(tmp_path / "log.csv", header="step,entropy,acc")
+    call = command.format("log.csv").split()
+    done = run(*call, flag)
+    assert_error(done, "option-of-fit", 2)
+    name = flag.partition("=")[0].removeprefix("--")
+    assert f"set {'columns.' * ('[columns]' in key)}{name} in entropylaw.toml" in done.stderr
+    # In the settings file it holds for every command.
+    (tmp_path / "entropylaw.toml").write_text(f"{key}\n")
+    assert run(*call).returncode == 0
+    (tmp_path / "entropylaw.toml").unlink()
+    if call[0] != "columns":
+        assert run("fit", "log.csv", flag, "-o", "x.fit.json").returncode == 0
+        assert run(*command.format("x.fit.json").split()).returncode == 0
 
 
 @pytest.mark.parametrize("name", NAMES)

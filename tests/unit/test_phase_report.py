@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 
-from entropylaw import Estimate, PhaseFit, PhasesAcross, PhasesDocument, combine_phases
-from entropylaw.documents.document import Entry
+from entropylaw import Estimate, PhaseFit
+from entropylaw.analysis.phases import combine_phases
+from entropylaw.documents.document import Entry, PhasesDocument
 from entropylaw.escaping import wrapped
 from entropylaw.options import PhaseOptions
 from entropylaw.report.figures import plotting
 from entropylaw.report.figures.phases import across_figure, phase_figure
 from entropylaw.report.render import rendered
 from entropylaw.results.columns import Choice, Refusal
-from entropylaw.results.phases import CurvePhases
+from entropylaw.results.phases import CurvePhases, PhasesAcross
 from entropylaw.results.result import replace
 from tests.drawing import assert_words_can_be_read, drawn_words
 from tests.findings import made, stated

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from entropylaw import EntropyLawError, combine_phases
+from entropylaw import EntropyLawError
+from entropylaw.analysis.phases import combine_phases
 from entropylaw.analysis.rise import MOST_POINTS
 from entropylaw.results import VERDICTS
 from tests.laws import phases_of

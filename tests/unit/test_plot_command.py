@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from entropylaw import PhasesDocument
 from entropylaw.documents.codec import dumps
+from entropylaw.documents.document import PhasesDocument
 from entropylaw.options import PhaseOptions
 from entropylaw.report.figures.law import law_figure
 from entropylaw.report.figures.plotting import figure_bytes
@@ -58,7 +58,7 @@ def test_the_reward_of_several_is_named_of_the_log(run, tmp_path):
     rewards = [replace(synthetic(), reward=label) for label in ("gsm8k", "math")]
     (tmp_path / "two.json").write_text(dumps(document(*rewards).to_json()))
     done = run("plot", "law", "two.json", "-o", "law.svg")
-    assert done.stderr == "gsm8k is drawn; of its log --reward names another: 'math'\nwrote law.svg\n"
+    assert done.stderr == "gsm8k is drawn; `entropylaw fit --reward` names another: 'math'\nwrote law.svg\n"
 
 
 def test_a_stored_fit_gives_the_figure_of_the_fresh_one(run, stored, tmp_path):
@@ -79,11 +79,11 @@ def test_figures_of_a_report_and_of_phases(run, stored):
         (("law", "three", "--run", "simple", "-o", "a.svg"), 2, "unknown-run", "did you mean sample?"),
         (
             ("phases", "one", "-o", "a.svg"),
-            2,
-            "figure-not-in-source",
-            "a fit document, which holds no phases",
+            3,
+            "not-a-document",
+            "expected entropylaw/phases/",
         ),
-        (("law", "phases", "-o", "a.svg"), 2, "figure-not-in-source", "which holds no fit"),
+        (("law", "phases", "-o", "a.svg"), 3, "not-a-document", "or the log itself"),
         (("law", "three", "--run", HOSTILE, "-o", "a.svg"), 4, "nothing-to-draw", "3 usable evaluations"),
         (
             ("phases", "report", "--run", "sample", "-o", "a.svg"),

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw import OutputError
-from entropylaw.documents.loading import load_report
+from entropylaw.documents.loading import load
+from entropylaw.errors import OutputError
 from entropylaw.options import FitOptions
 from entropylaw.pipeline import answers, pages, pool, site, steps
 from entropylaw.pipeline.cache import Cache
@@ -81,7 +81,7 @@ def test_what_has_not_changed_is_not_done_again(run, logs, tmp_path):
 @pytest.mark.usefixtures("undrawn")
 def test_a_new_neighbour_makes_pages_and_no_fits(logs, tmp_path, monkeypatch):
     cache = Cache(tmp_path / "kept")
-    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True, cache=cache)
+    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), cache=cache)
     site.report_logs([str(logs)], making, jobs=1)
     before = (tmp_path / "out" / "runs" / "run-3.json").read_bytes()
     log(logs / "run-4.csv", seed=4)
@@ -103,7 +103,7 @@ def test_a_new_neighbour_makes_pages_and_no_fits(logs, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("undrawn")
 def test_while_its_files_are_there_no_result_of_a_run_is_read(logs, tmp_path, monkeypatch):
     cache = Cache(tmp_path / "kept")
-    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True, cache=cache)
+    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), cache=cache)
     first = site.report_logs([str(logs)], making, jobs=1)
 
     def none(*_, **__):
@@ -159,7 +159,7 @@ def test_stored_fits_and_folders_of_them(run, logs, tmp_path):
     assert run("report", "logs", "-o", "fresh", *QUICK).returncode == 0
     assert run("report", "reports", "-o", "stored", *QUICK).returncode == 0
     assert contents(tmp_path / "stored") == contents(tmp_path / "fresh")
-    assert_error(run("report", "reports", "-o", "x", "--level", "0.5"), "fit-is-fixed", 2)
+    assert_error(run("report", "reports", "-o", "x", "--gain", "0.5"), "fit-is-fixed", 2)
     for place in ("fresh", "fresh/report.json"):
         again = run("report", place, "-o", "again", *QUICK)
         assert again.returncode == 0, again.stderr
@@ -201,7 +201,7 @@ def test_a_folder_has_one_writer(tmp_path):
 
 def test_a_place_that_cannot_be_a_folder(tmp_path, logs):
     (tmp_path / "taken").write_text("a file")
-    making = Making(folder=tmp_path / "taken", settings=FitOptions(), kinds=(), phases=True)
+    making = Making(folder=tmp_path / "taken", settings=FitOptions(), kinds=())
     with pytest.raises(OutputError) as caught:
         site.report_logs([str(logs)], making, jobs=1)
     assert caught.value.slug == "cannot-write"
@@ -248,7 +248,7 @@ def test_ctrl_c_leaves_a_usable_report(run, logs, tmp_path, monkeypatch):
     assert 3 <= len(index["rows"]) <= 12
     assert index["unfinished"] == 30 - len(index["rows"])
     for row in index["rows"]:
-        assert load_report(tmp_path / "out" / "runs" / f"{row['slug']}.json").runs[0].run == row["run"]
+        assert load(tmp_path / "out" / "runs" / f"{row['slug']}.json", "report").runs[0].run == row["run"]
 
 
 ENDINGS = {
@@ -300,7 +300,7 @@ def test_killed_at_any_moment_every_file_is_whole_and_the_next_run_completes_it(
 def test_order_and_names_of_many_runs(tmp_path):
     for name in ("run-10.csv", "run-2.csv", "a/run-2.csv"):
         log(tmp_path / "logs" / name, seed=len(name))
-    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=None, phases=True)
+    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=None)
     gathered = tasks_of([str(tmp_path / "logs")], making)
     assert len({task.slug for task in gathered.tasks}) == 3
     assert gathered.tasks[-1].name == "run-10"
@@ -324,11 +324,11 @@ def test_summaries_of_tokens_have_phases(run, tmp_path):
     assert "no-reward-column" in done.stderr
     page = (tmp_path / "out" / "runs" / "steps.html").read_text()
     assert "Phases of steps" in page
-    assert load_report(tmp_path / "out" / "runs" / "steps.json").phases[0].result is not None
+    assert load(tmp_path / "out" / "runs" / "steps.json", "report").phases[0].result is not None
 
 
 def test_a_run_whose_process_was_killed_has_a_page_that_says_so(logs, tmp_path):
-    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=(), phases=True)
+    making = Making(folder=tmp_path / "out", settings=FitOptions(), kinds=())
     done = pages.died(tasks_of([str(logs)], making).tasks[0])
     assert (done.refused[0][1].slug, done.read) == ("worker-killed", True)
     assert "worker-killed" in (tmp_path / "out" / "runs" / "run-0.html").read_text()

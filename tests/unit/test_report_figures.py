@@ -16,15 +16,16 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
-from entropylaw import FitDocument, FitError, Verdict, Why
+from entropylaw import FitError
 from entropylaw.arrays import FloatArray
-from entropylaw.documents.document import Entry
+from entropylaw.documents.document import Entry, FitDocument
 from entropylaw.report.figures import NAMED, palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
 from entropylaw.report.figures.law import law_figure
 from entropylaw.report.figures.plotting import figure_bytes
-from entropylaw.report.figures.rewards import curves_figure, rewards_figure
+from entropylaw.report.figures.rewards import rewards_figure
 from entropylaw.report.numbers import format_interval, format_number
+from entropylaw.results import Verdict, Why
 from entropylaw.results.result import replace
 from tests.conftest import ROOT, clean_environment
 from tests.drawing import assert_words_can_be_read
@@ -88,8 +89,6 @@ def test_a_run_without_an_entropy_has_its_reward_alone() -> None:
     assert "a" in [text.get_text() for text in panel.texts]
     with pytest.raises(FitError, match="there is no law: no entropy was given"):
         law_figure(entry)
-    with pytest.raises(ValueError, match="no reward has a law"):
-        curves_figure([entry])
 
 
 @pytest.mark.parametrize("make", EVERY)
@@ -220,20 +219,19 @@ def test_the_strip_has_the_residuals_of_the_law() -> None:
     assert rewards == pytest.approx(law.b.value - law.a.value * entropies, abs=1e-4)
 
 
-def test_several_rewards_have_a_panel_each_in_both_figures() -> None:
+def test_several_rewards_have_a_panel_each() -> None:
     entries = [
         replace(RUNS[name](), reward=f"{name} mean@4", columns=synthetic().columns)
         for name in ("sample", "falling", "few", "by hand")
     ]
     refusal = replace(refused(), reward="nothing")
-    for figure, more in ((rewards_figure, 1), (curves_figure, 0)):
-        made = figure([*entries, refusal])
-        assert_words_can_be_read(made)
-        named = [text.get_text() for axes in made.axes for text in axes.texts]
-        titles = [entry.reward for entry in entries] + ["actor/entropy (nats)"][:more]
-        assert [text for text in named if text in titles] == titles
-        assert len(made.axes) == len(titles)
-        assert len({axes.get_xlim() for axes in made.axes}) == 1
+    made = rewards_figure([*entries, refusal])
+    assert_words_can_be_read(made)
+    named = [text.get_text() for axes in made.axes for text in axes.texts]
+    titles = [*(entry.reward for entry in entries), "actor/entropy (nats)"]
+    assert [text for text in named if text in titles] == titles
+    assert len(made.axes) == len(titles)
+    assert len({axes.get_xlim() for axes in made.axes}) == 1
     with pytest.raises(ValueError, match="no reward"):
         rewards_figure([refusal])
 

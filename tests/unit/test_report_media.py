@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from entropylaw import FitDocument
+from entropylaw.documents.document import FitDocument
 from entropylaw.escaping import COLUMNS
 from entropylaw.options import FitOptions
 from entropylaw.pipeline.predictions import predict_runs

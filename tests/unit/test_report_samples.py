@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw import Estimate, Fit, FitDocument, FitError, LawFit, Run, Series, Verdict, Why
+from entropylaw import Estimate, Fit, FitError, Run
 from entropylaw.analysis.entropy_ahead import entropy_drop
-from entropylaw.documents.document import Entry, FitOptions, InputFile
+from entropylaw.documents.document import Entry, FitDocument, FitOptions, InputFile
 from entropylaw.logs.source import Meaning, Source
-from entropylaw.results import Curve, FormAnswer, LawTests, Residuals
+from entropylaw.results import Curve, FormAnswer, LawTests, Residuals, Verdict, Why
 from entropylaw.results.columns import Choice
 from entropylaw.results.forecast import Forecast, LawAhead
+from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, replace
 from entropylaw.results.state import Kept, State, Word
+from entropylaw.roles.series import Series
 from tests.findings import stated
 from tests.laws import fit_arrays
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from entropylaw import Estimate, fit_logs, load_fit
+from entropylaw import Estimate, fit_logs, load
 from entropylaw.cli.output import rendered
 from entropylaw.documents.codec import as_stored, decode, dumps, encode
 from entropylaw.reproducible import ARITHMETIC, rounded
@@ -64,7 +64,7 @@ def test_a_document_read_and_written_again_has_the_same_bytes(value, low, high):
 def test_a_fresh_fit_and_its_document_look_alike_in_every_format(tmp_path):
     fresh = fit_logs([LOG])
     (tmp_path / "x.json").write_text(dumps(fresh.to_json()), encoding="utf-8")
-    stored = load_fit(tmp_path / "x.json")
+    stored = load(tmp_path / "x.json", "fit")
     for format in ("text", "json", "csv", "markdown"):
         assert rendered(stored, format) == rendered(fresh, format)
     assert stored._repr_html_() == fresh._repr_html_()

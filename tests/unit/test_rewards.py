@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw import InputError, fit_logs, load_fit, read_runs
-from entropylaw.documents.loading import load_report
+from entropylaw import InputError, fit_logs, load, read_runs
 from entropylaw.options import FitOptions
 from entropylaw.roles.explain import explain
 from entropylaw.roles.rewards import select_all
@@ -119,7 +118,7 @@ def test_a_fit_has_an_entry_per_reward_and_the_first_is_the_answer(verl, tmp_pat
     assert [*fit.rewards] == [entry.reward for entry in entries]
     assert fit.state == fit.rewards[entries[0].reward].state
     typed("fit", "four.jsonl", "--reward", COLUMNS[0], "-o", "one.json", cwd=tmp_path)
-    (alone,) = load_fit(tmp_path / "one.json").runs
+    (alone,) = load(tmp_path / "one.json", "fit").runs
     assert (alone.reward, alone.name) == ("", "four")
     assert [*entropylaw.fit(verl, reward=COLUMNS[0]).rewards] == [COLUMNS[0]]
 
@@ -150,7 +149,7 @@ def test_a_report_has_a_page_per_run_and_a_row_per_reward(verl, tmp_path):
         "two.html",
     ]
     page = (tmp_path / "out" / "runs" / "four.html").read_text()
-    reports = load_report(tmp_path / "out" / "runs" / "four.json").reports
+    reports = load(tmp_path / "out" / "runs" / "four.json", "report").reports
     assert len(reports) == 5
     assert re.findall("<h1>(.*?)</h1>", page) == ["four"]
     # A row and a panel of each, and its description folded away under an address of its own.
@@ -301,8 +300,8 @@ def test_evaluations_without_an_entropy_count_for_the_forecast_everywhere(tmp_pa
     typed("report", "late.jsonl", "--output", "site", "--figures", "none", cwd=tmp_path)
     (page,) = (tmp_path / "site" / "runs").glob("*.json")
     found = cases("late.jsonl", "--fail-if", "p_gain<1", cwd=tmp_path)
-    fits = {entry.reward: entry.result for entry in load_fit("fit.json").runs}
-    reported = {report.fit.reward: report.fit.result for report in load_report(page).reports}
+    fits = {entry.reward: entry.result for entry in load("fit.json", "fit").runs}
+    reported = {report.fit.reward: report.fit.result for report in load(page, "report").reports}
     predicted = {}
     for source in ("late.jsonl", "fit.json"):
         done = typed("predict", source, "--at-step", "87", "--format", "json", cwd=tmp_path)

@@ -8,10 +8,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from entropylaw import Fit, Verdict, Why
+from entropylaw import Fit
 from entropylaw.documents.codec import dumps
 from entropylaw.report import words
 from entropylaw.report.numbers import format_interval, format_number
+from entropylaw.results import Verdict, Why
 from entropylaw.results.result import replace
 from entropylaw.results.state import WORDS
 from tests.pages import Page
@@ -61,7 +62,8 @@ def report(run, tmp_path):
 
 def cases(run, source, form="json"):
     flags = [part for gate in GATES for part in ("--fail-if", gate)]
-    return run("check", source, *flags, "--format", form).stdout
+    written = ("--junit", "-") if form == "junit" else ("--format", form)
+    return run("check", source, *flags, *written).stdout
 
 
 def test_a_report_has_the_outcomes_of_its_fits(run, report):

@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw import EntropyLawError, Fit, load_fit, load_phases, select
+from entropylaw import EntropyLawError, Fit, load
 from entropylaw.documents.codec import encode
 from entropylaw.documents.document import Entry
-from entropylaw.documents.loading import load_report
-from entropylaw.roles.select import phase_series
+from entropylaw.roles.select import phase_series, select
 from tests.conftest import LAB, PUBLIC_LOGS, ROOT, drawn, ended
 from tests.golden.transcript import surroundings
 from tests.laws import fit_arrays
@@ -126,12 +125,12 @@ def stdout(*arguments: str) -> str:
 def test_every_command_has_the_same_rows(log: Path, tmp_path: Path) -> None:
     with surroundings(tmp_path):
         Path("fit.json").write_text(stdout("fit", str(log), "--format", "json"), "utf-8")
-        entries = load_fit("fit.json").runs
+        entries = load("fit.json", "fit").runs
         answers, fitted = [*map(of_entry, entries)], [entry.result is not None for entry in entries]
         assert [*in_python(log)] == [*expected_in_python(entries)]
 
         stdout("report", str(log), "-o", "pages", "--figures", "none", "--jobs", "1")
-        written = [run for path in Path("pages/runs").glob("*.json") for run in load_report(path).reports]
+        written = [run for path in Path("pages/runs").glob("*.json") for run in load(path, "report").reports]
         pages = {page.fit.name: page for page in written}
         fits = [pages[entry.name].fit for entry in entries]
         assert [*map(of_entry, fits)] == answers
@@ -145,7 +144,7 @@ def test_every_command_has_the_same_rows(log: Path, tmp_path: Path) -> None:
 
         in_report = {run: encode(page.phases) for run, page in pages.items() if page.phases is not None}
         Path("phases.json").write_text(stdout("phases", str(log), "--format", "json"), "utf-8")
-        phases = {run.run: encode(run) for run in load_phases("phases.json").runs}
+        phases = {run.run: encode(run) for run in load("phases.json", "phases").runs}
         assert in_report == {run: phases[run] for run in in_report}
 
         if not any(fitted):

@@ -102,7 +102,7 @@ COMMANDS = {
     "columns": "columns {} --format json",
     "phases": "phases {} --format json",
     "check": "check {} --fail-if fails --format json",
-    "report": "report {} -o pages --no-phases --figures none --jobs 1",
+    "report": "report {} -o pages --figures none --jobs 1",
     "predict": "predict {} --target-entropy 0.1 --format json",
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from entropylaw import EntropyLawError, Run, read_runs
 from entropylaw import summarise_samples as samples
 from entropylaw.documents.codec import dumps
-from entropylaw.documents.loading import load_document
+from entropylaw.documents.loading import load
 from entropylaw.documents.samples import SamplesDocument
 from entropylaw.options import Joined
 from entropylaw.pipeline.joining import joined, table_of
@@ -27,6 +28,7 @@ from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
 from tests.conftest import ROOT
 from tests.laws import fit_arrays
+from tests.typed import assert_error
 from tests.unit.test_sample_numbers import counts_of
 from tests.unit.test_samples import write
 
@@ -118,7 +120,7 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
     made = document(against=0)
     path = tmp_path / "x.samples.json"
     path.write_text(dumps(made.to_json()), encoding="utf-8")
-    assert load_document("samples", str(path)) == made
+    assert load(str(path), "samples") == made
     (pair,) = made.against
     assert (pair.now, pair.base, pair.problems, pair.left_out) == ("step 400", "step 0", 100, 0)
     assert [row.k for row in pair.at_k if row.word == "gain"] == [1, 2, 4, 8, 16]
@@ -140,8 +142,6 @@ def test_few_samples_decide_no_fate_and_the_reason_is_said(run: Any, tmp_path: P
     path.write_text(dumps(rare.to_json()), encoding="utf-8")
     checked = run("check", str(path), "--fail-if", "lost_problems>5")
     assert (checked.returncode, reason in checked.stdout) == (5, True)
-    drawn = run("plot", "flow", str(path), "-o", str(tmp_path / "x.svg"))
-    assert (drawn.returncode, reason in drawn.stderr) == (4, True)
 
 
 def test_fates_of_chances_that_no_family_has() -> None:
@@ -192,10 +192,9 @@ def test_an_interval_without_a_width_is_none_and_no_zero_is_negative() -> None:
 
 def test_the_page_and_the_figures() -> None:
     made = document(against=0)
-    assert single_page(made).count("<svg") >= 4
+    assert single_page(made).count("<svg") >= 3
     for name, part in (
         ("pass_pair", made.against[0]),
-        ("flow", made.against[0]),
         ("pass_at_k", made),
         ("distinct_right", made),
     ):
@@ -254,8 +253,13 @@ def test_every_group_is_compared(run: Any, tmp_path: Path) -> None:
     gates = ("--fail-if", "lost_problems>50", "--fail-if", "pass@1.difference<-0.5")
     checked = run("check", str(path), *gates, "--format", "json")
     assert [case["outcome"] for case in json.loads(checked.stdout)["cases"]] == ["passed"] * 6
-    drawn = run("plot", "flow", str(path), "-o", str(tmp_path / "x.svg"))
-    assert "it has 2 comparisons" in drawn.stderr
+    refused = run("plot", "pass_pair", str(path), "-o", "x.svg")
+    assert_error(refused, "which-run", 2)
+    assert "holds 2 comparisons" in refused.stderr
+    hint = shlex.split(refused.stderr.rpartition("such as ")[2])
+    drawn = run("plot", "pass_pair", str(path), "-o", "x.svg", *hint)
+    assert drawn.returncode == 0, drawn.stderr
+    assert (tmp_path / "x.svg").exists()
     rows = [{"problem": f"p{i}", "right": i % 2, "budget": b} for b in (1, 2) for i in range(9)]
     rows += [{"problem": f"q{i}", "right": 1, "budget": 3} for i in range(9)]
     some = samples(write(tmp_path / "a.csv", rows), by="budget", against="budget=1")
@@ -337,6 +341,24 @@ def test_gates(run: Any, tmp_path: Path) -> None:
     assert "pass@64<80%" in wrong.stderr
 
 
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [("pass_at_k", "two samples of a problem"), ("distinct_right", "two steps")],
+)
+def test_what_a_figure_of_samples_needs_is_said_of_samples(
+    run: Any, tmp_path: Path, figure: str, said: str
+) -> None:
+    rows = [{"step": step, "problem": f"p{i}", "right": i % 2} for step in (0, 1) for i in range(9)]
+    table = write(tmp_path / "a.csv", rows)
+    written = run("samples", str(table), "--against", "0", "-o", "a.json")
+    assert written.returncode == 0, written.stderr
+    refused = run("plot", figure, "a.json", "-o", "a.svg")
+    assert_error(refused, "nothing-to-draw", 4)
+    hint = refused.stderr.splitlines()[-1]
+    assert said in hint
+    assert "evaluations" not in refused.stderr
+
+
 def test_the_command_writes_every_format(run: Any, tmp_path: Path) -> None:
     targets = [tmp_path / f"x.{suffix}" for suffix in ("parquet", "csv", "json", "md", "txt", "tex", "html")]
     outputs = [word for target in targets for word in ("-o", str(target))]
@@ -347,7 +369,7 @@ def test_the_command_writes_every_format(run: Any, tmp_path: Path) -> None:
         drawn = run("plot", name, str(targets[2]), "-o", str(tmp_path / f"{name}.svg"))
         assert drawn.returncode == 0, drawn.stderr
         assert (tmp_path / f"{name}.svg").read_bytes().startswith(b"<svg")
-    alone = run("plot", "flow", str(targets[2]), "-o", str(tmp_path / "flow.svg"))
+    alone = run("plot", "pass_pair", str(targets[2]), "-o", str(tmp_path / "pair.svg"))
     assert (alone.returncode, "--against BASE" in alone.stderr) == (4, True)
     table = pq.read_table(targets[0])
     assert table["step"].to_pylist() == [0, 40, 100, 200, 400]
@@ -446,11 +468,9 @@ def test_a_table_of_samples_is_not_joined_before_it_is_summarised() -> None:
 
 @pytest.mark.parametrize("words", [
     ("fit", "--reward", "pass@16", "--no-save"),
-    ("columns",),
-    ("check", "--reward", "pass@16", "--fail-if", "n<5"),
-    ("predict", "--reward", "pass@16"),
+    ("phases", "--entropy", "distinct"),
 ])  # fmt: skip
-def test_every_command_takes_a_joined_table(run: Any, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_table_is_joined_to_a_log(run: Any, tmp_path: Path, words: tuple[str, ...]) -> None:
     path = tmp_path / "s.parquet"
     assert run("samples", str(COUNTS), "-q", "-o", str(path)).returncode == 0
     command, *more = words

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from entropylaw import load_fit
+from entropylaw import load
 from entropylaw.cli import output
 from entropylaw.report.numbers import sparkline
 from entropylaw.report.render import rendered
@@ -33,7 +33,7 @@ def words(text: str) -> list[str]:
 def test_a_screen_is_short_and_says_nothing_twice_and_denies_nothing(tmp_path, log):
     done = typed("fit", Path(log) / "metrics.parquet", "-o", "fit.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    (run,) = load_fit(tmp_path / "fit.json").runs
+    (run,) = load(tmp_path / "fit.json", "fit").runs
     shown = {format: rendered(run, format) for format in ("text", "details")}
     check_screen(shown["text"], run.result)
     assert run.result.state is not None
@@ -55,7 +55,7 @@ def test_a_screen_of_a_public_log_is_as_short(tmp_path, log):
     if not (tmp_path / "fit.json").exists():
         assert done.returncode in (3, 4), done.stderr
         return
-    for run in load_fit(tmp_path / "fit.json").runs:
+    for run in load(tmp_path / "fit.json", "fit").runs:
         if run.result is not None:
             text = rendered(run, "text")
             check_screen(text, run.result)
@@ -170,7 +170,7 @@ class Terminal(io.StringIO):
 )
 def test_a_state_has_a_colour_on_a_terminal_and_a_law_has_none(tmp_path, monkeypatch, run, code):
     typed("fit", LAB.parent / run / "metrics.parquet", "-o", "fit.json", cwd=tmp_path)
-    document = load_fit(tmp_path / "fit.json")
+    document = load(tmp_path / "fit.json", "fit")
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")

@@ -231,7 +231,7 @@ COMMANDS = (
     ("columns", "--format", "json"),
     ("fit", "--format", "csv", *(part for end in ENDS for part in ("-o", f"out/a.{end}"))),
     ("phases", "-o", "out/p.json", "-o", "out/p.md"),
-    ("check", "--fail-if", "now < 0.01", "-o", "out/c.json", "-o", "out/c.xml", "-o", "out/c.md"),
+    ("check", "--fail-if", "now < 0.01", "-o", "out/c.json", "--junit", "out/c.xml", "-o", "out/c.md"),
     ("predict", "--target-entropy", "0.1"),
     ("report", "-o", "out/report", "--figures", "svg", "--jobs", "1"),
     ("report", "-o", "out/report", "--figures", "svg", "--jobs", "1"),

@@ -9,7 +9,7 @@ import pytest
 from entropylaw import UsageError, read_runs
 from entropylaw.analysis.arms import compare_rewards
 from entropylaw.analysis.stages import StagedRun, stages_as_arms
-from entropylaw.documents.loading import load_document
+from entropylaw.documents.loading import load
 from entropylaw.results.arms import RunSeries, Stage
 from entropylaw.roles.stages import stages_of
 from tests.hostile import refused
@@ -221,7 +221,7 @@ def test_stages_of_logs_are_compared_also_of_one_arm(tmp_path: Any) -> None:
         logs = [f"arm={name}" for name in ("run_s*.csv", "run_s4.parquet")]
         done = typed("compare", *logs, "--stage", "stage", *options, "-o", "x.json", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        missing = load_document("comparison", tmp_path / "x.json").missing
+        missing = load(tmp_path / "x.json", "comparison").missing
         assert {(one.run, one.arm, one.read) for one in missing} == {
             ("run_s3", "arm", True),
             ("run_s4", "arm", False),

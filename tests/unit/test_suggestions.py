@@ -8,7 +8,8 @@ import shlex
 import numpy as np
 import pytest
 
-from entropylaw import InputError, read_runs, select
+from entropylaw import InputError, read_runs
+from entropylaw.roles.select import select
 from tests.typed import typed
 
 N = 40
@@ -134,8 +135,8 @@ def test_columns_lists_every_name_with_what_it_could_be(tmp_path):
     assert "NOT USABLE" in text
     assert "add --step tick --entropy h --reward acc, as in: entropylaw fit log.csv --step tick" in text
     for name, what in (("tick", "step"), ("h", "entropy")):
-        assert f"could be '{name}': {what}, by its name" in text
-    assert "could be 'phase': text" in text
+        assert f"other {name} {what}, by its name" in text
+    assert "other phase text, its first cell is" in text
     assert "1 other column: 'lr'" in text
     rows = typed("columns", "log.csv", "--format", "csv", cwd=tmp_path).stdout
     assert all(f",{name}," in rows for name in ("tick", "h", "acc", "lr", "phase"))

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import entropylaw
-from entropylaw import Verdict, Why
 from entropylaw.analysis.law.verdict import rule
 from entropylaw.engine.constants import BENDS, FEWEST_HOLDS, HOLDS, SPAN, SURE
 from entropylaw.report.render import rendered
-from entropylaw.results import LawTests, More
+from entropylaw.results import LawTests, More, Verdict, Why
 from entropylaw.results.result import replace
 from tests.laws import fit_arrays, law_alone
 

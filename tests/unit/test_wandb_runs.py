@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from entropylaw import UsageError, read_runs, select
+from entropylaw import UsageError, read_runs
+from entropylaw.roles.select import select
 from tests.conftest import HANGS
 from tests.hostile import refused
 from tests.wandb_server import Server, serving

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw import InputError, load_fit, read_runs
+from entropylaw import InputError, load, read_runs
 from entropylaw.files import write_atomically
 from entropylaw.paths import forget_inputs, note_input
 from tests.conftest import clean_environment, drawn
@@ -128,10 +128,10 @@ def test_a_report_in_the_folder_of_its_logs(call, tmp_path):
 
 
 def test_a_report_below_the_folder_of_its_logs_is_written_again_from_the_logs(call, tmp_path):
-    for level in ("0.9", "0.8"):
-        done = call("report", ".", "-o", "reports", "--figures", "none", "--level", level)
+    for gain in ("0.02", "0.03"):
+        done = call("report", ".", "-o", "reports", "--figures", "none", "--gain", gain)
         assert done.returncode == 0, done.stderr
-    assert f'"level": {level}' in (tmp_path / "reports" / "runs" / "log.json").read_text("utf-8")
+    assert f'"gain": {gain}' in (tmp_path / "reports" / "runs" / "log.json").read_text("utf-8")
 
 
 def test_an_output_of_an_earlier_call_is_replaced_also_in_the_folder_that_is_read(call, tmp_path):
@@ -178,7 +178,7 @@ def test_no_text_that_is_written_is_taken_for_a_log(call, extension, tmp_path):
 
 def test_one_file_under_two_names_is_written(call, tmp_path):
     assert call("fit", "log.csv", "-o", "a.json", "-o", "./a.json").returncode == 0
-    assert load_fit(tmp_path / "a.json").fitted
+    assert load(tmp_path / "a.json", "fit").fitted
 
 
 def test_a_name_in_another_case_is_the_same_file_where_the_file_system_says_so(call, tmp_path, monkeypatch):
@@ -276,7 +276,7 @@ def test_a_fit_with_other_options_takes_another_name(call, tmp_path):
     assert stored_as.startswith("stored in reports/log-2.fit.json ")
     assert (stored / "log.fit.json").read_bytes() == first
     second = (stored / "log-2.fit.json").read_bytes()
-    assert load_fit(stored / "log-2.fit.json").settings.reward == ("critic/score/mean",)
+    assert load(stored / "log-2.fit.json", "fit").settings.reward == ("critic/score/mean",)
     # The same options again replace their own document, by the same bytes, and nothing else.
     done = call("fit", "log.csv")
     assert done.stderr.startswith("stored in reports/log.fit.json ")
@@ -292,7 +292,7 @@ def test_a_fit_with_other_options_takes_another_name(call, tmp_path):
 def test_another_log_on_standard_input_takes_another_name(run, tmp_path):
     texts = [write_csv(tmp_path / "log.csv", n=n).read_text() for n in (40, 30, 40)]
     assert [run("fit", "-", stdin=text).returncode for text in texts] == [0, 0, 0]
-    found = {path.name: load_fit(path).fitted[0].n_rewards for path in (tmp_path / "reports").iterdir()}
+    found = {path.name: load(path, "fit").fitted[0].n_rewards for path in (tmp_path / "reports").iterdir()}
     assert found == {"stdin.fit.json": 40, "stdin-2.fit.json": 30}
 
 
@@ -308,7 +308,7 @@ def test_another_log_on_standard_input_takes_another_name(run, tmp_path):
     ],
 )
 def test_the_gate_decides_the_exit_code_whatever_happens_to_its_output(fit, tmp_path, end, gate, code):
-    done = in_shell(f"check fit.json --fail-if '{gate}' -o a.xml -o b.json -o - {end}", tmp_path)
+    done = in_shell(f"check fit.json --fail-if '{gate}' --junit a.xml -o b.json -o - {end}", tmp_path)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     assert (tmp_path / "a.xml").stat().st_size > 0
@@ -318,7 +318,7 @@ def test_the_gate_decides_the_exit_code_whatever_happens_to_its_output(fit, tmp_
 @pytest.mark.parametrize(("gate", "code"), [("ceiling>0", 5), ("ceiling<0", 3)])
 def test_a_file_that_cannot_be_written_is_three_unless_the_gate_failed(fit, tmp_path, gate, code):
     (tmp_path / "folder.json").mkdir()
-    done = fit("check", "fit.json", "--fail-if", gate, "-o", "folder.json", "-o", "after.xml", "-o", "-")
+    done = fit("check", "fit.json", "--fail-if", gate, "-o", "folder.json", "--junit", "after.xml", "-o", "-")
     assert_error(done, "cannot-write", code)
     assert done.stdout
     assert (tmp_path / "after.xml").stat().st_size > 0
@@ -377,7 +377,7 @@ def test_a_name_that_is_no_utf8(call, tmp_path):
         files = [f"x.{kind}" for kind in ("csv", "json", "md", "txt")]
         done = call("fit", f"{name}.{suffix}", *(f"-o{file}" for file in files))
         assert done.returncode == 0, done.stderr
-        assert load_fit(tmp_path / "x.json").fitted
+        assert load(tmp_path / "x.json", "fit").fitted
         assert all((tmp_path / file).stat().st_size for file in files)
     assert_error(call("tokens", f"{name}.parquet"), "name-not-utf8", 3)
 

@@ -173,10 +173,10 @@ def class_entropies() -> frozenset[str]:
 
 
 @cache
-def _other_useful() -> frozenset[str]:
-    """Names of further columns that an analysis uses, folded."""
+def _other_useful() -> Callable[[str], bool]:
+    """A test for further columns that an analysis uses."""
     kinds = ("prompt_filter", "kl", "dead_groups", "further")
-    return _FRAME | class_entropies() | frozenset(map(folded, chain.from_iterable(map(names, kinds))))
+    return _any_of((*_FRAME, *class_entropies(), *chain.from_iterable(map(names, kinds))))
 
 
 @cache
@@ -330,7 +330,7 @@ def is_useful(column: str) -> bool:
     """Whether any analysis uses a column: a metric, step, clock, label, coefficient or decoy."""
     if column.endswith(_BOUNDS):
         return is_useful(column.removesuffix(LEAST).removesuffix(GREATEST))
-    if folded(column) in _other_useful() or sample_columns([column]):
+    if _other_useful()(column) or sample_columns([column]):
         return True
     if decoy(column) or coefficients([column]) or _has_key(column, keys(*_FIELDS)):
         return True

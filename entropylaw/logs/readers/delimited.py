@@ -11,21 +11,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import dropwhile, islice
 
-import numpy as np
-
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
 from entropylaw.logs.runs import Table, unique_names
-from entropylaw.logs.runs.number_parsing import is_missing, parse_column, parse_step
+from entropylaw.logs.runs.number_parsing import is_missing, parse_step
 from entropylaw.logs.runs.splitting import RUN_NAMES
 from entropylaw.logs.runs.step_column import folded
 from entropylaw.logs.sources.content import Content
-from entropylaw.logs.sources.gather import Rows
+from entropylaw.logs.sources.gather import Records
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 # Of a table that has one column otherwise, by its name.
 _OTHERS = {"|": "bar", " ": "blank"}
 _HEAD = 1 << 16
+# Up to so many bytes are read faster than Arrow is imported.
+_SMALL = 1 << 20
 # A table with more columns is read in part: those that are used. One with many more is no log.
 _MANY_COLUMNS = 1 << 12
 _MOST_COLUMNS = 1 << 17
@@ -65,13 +65,18 @@ def read(content: Content) -> Table:
     delimiter = _sniff(content)
 
     def lines() -> Iterator[str]:
-        """Yield the lines with their ends."""
+        """Yield the lines with their ends, except those of blocks that hold nothing but numbers."""
+        quoted = delimiter != "," or content.size <= _SMALL
         for block in filter(None, content.blocks()):
             # A block is longer only for a single line's sake.
             if len(block) > _LONGEST_ROW:
                 raise _no_table(content, f"has a line of {counted(len(block), 'character')}")
-            yield from io.StringIO(block, newline="")
+            # Without quotes a line is a row, and all before this block were taken.
+            quoted |= '"' in block
+            if quoted or shape is None or not shape.take(block):
+                yield from io.StringIO(block, newline="")
 
+    shape: _Rectangle | None = None
     with _long_cells():
         split = csv.reader(lines(), delimiter=delimiter, skipinitialspace=delimiter == " ")
         rows = _below_comments(split)
@@ -79,11 +84,11 @@ def read(content: Content) -> Table:
         if len(header) > _MOST_COLUMNS:
             raise _no_table(content, f"has a header of {counted(len(header), 'column')}")
         keep = content.column_filter if len(header) <= _MANY_COLUMNS else content.useful
-        shape = _Rectangle(Rows(header, keep), header, delimiter)
+        shape = _Rectangle(Records(keep), header, delimiter)
         for row in rows:
             shape.add(row)
         half_written = shape.put_short(complete=content.ended)
-    if shape.rows.rows == len(shape.unreadable):
+    if not shape.rows.rows:
         raise content.error(
             "no-records",
             f"has a header of {counted(len(header), 'column')} and no rows below it",
@@ -95,20 +100,20 @@ def read(content: Content) -> Table:
             f"has numbers with decimal commas, and {shape.pointed}, whose point may separate thousands",
             "write steps without a separator, as 1000",
         )
+    columns, reduced = shape.rows.columns(len(content.text))
     # Below the header, as many lines as records.
-    whole = split.line_num - 1 == shape.rows.rows
+    whole = split.line_num + shape.taken - 1 == shape.rows.rows
     if delimiter != ",":
         notes = (*notes, f"columns are separated by {(_DELIMITERS | _OTHERS)[delimiter]}s")
     return Table(
-        columns=shape.rows.columns(),
+        columns=columns,
         rows=shape.seen,
         dropped=dict(shape.dropped),
-        notes=(*content.text_notes, *notes, *shape.notes),
+        notes=(*content.text_notes, *notes, *shape.notes, *reduced),
         unread=tuple(shape.rows.unread),
-        unreadable=np.isin(np.arange(shape.rows.rows), shape.unreadable) if shape.unreadable else None,
-        hidden=dict.fromkeys(shape.hidden, 1),
+        broken=shape.dropped.total(),
         first_line=2 if whole else None,
-        half_written=split.line_num if half_written else None,
+        half_written=split.line_num + shape.taken if half_written else None,
     )
 
 
@@ -129,24 +134,19 @@ class _Rectangle:
     """Brings rows to the header's length, and counts those that cannot be.
 
     A short row is filled up with missing cells, except a last row without its line end: there a killed job
-    may have left half a number. Surplus cells without a value are removed. Of a row that cannot be read, the
-    cells that name its run are kept. A job that continues in the same file may write its header again, with
-    other columns or in another order: the rows below are read by it.
+    may have left half a number. Surplus cells without a value are removed. A job that continues in the same
+    file may write its header again, with other columns or in another order: the rows below are read by it.
     """
 
-    def __init__(self, rows: Rows, header: list[str], delimiter: str) -> None:
+    def __init__(self, rows: Records, header: list[str], delimiter: str) -> None:
         self.rows = rows
         self.seen = 0
+        #: The number of lines in what was taken at once.
+        self.taken = 0
         self.dropped = Counter[str]()
-        self.unreadable: list[int] = []
-        #: Those of the unreadable rows that have two numbers or more.
-        self.hidden: list[int] = []
         self.notes: tuple[str, ...] = ()
         self._delimiter = delimiter
-        self._names = header
-        self._known = frozenset(header)
-        # Later headers may add as many columns as the first one has, and some more.
-        self._most = 2 * len(header) + 64
+        self._known = frozenset[str]()
         self._again: list[int] = []
         self._short: list[str] | None = None
         #: The first number with points after one with a decimal comma.
@@ -166,7 +166,7 @@ class _Rectangle:
                 swallowed = line.split(self._delimiter)
                 if len(swallowed) == self._width > 1:
                     self.seen += 1
-                    self._refuse(swallowed, SWALLOWED)
+                    self.dropped[SWALLOWED] += 1
         if len(row) == self._width:
             self._put(row)
         elif len(row) < self._width:
@@ -174,7 +174,23 @@ class _Rectangle:
         elif all(map(is_missing, row[self._width :])):
             self._put(row[: self._width])
         else:
-            self._refuse(row, TOO_LONG)
+            self.dropped[TOO_LONG] += 1
+
+    def take(self, lines: str) -> bool:
+        """Take whole lines without quotes at once; nothing, and False, where that is not safe."""
+        if self._width < 2 or "\r" in lines:
+            return False
+        from entropylaw.logs.readers.plain_lines import columns_of
+
+        self.put_short(complete=True)
+        columns = columns_of(lines, self._names, self.rows.kept(self._names))
+        if columns is None:
+            return False
+        rows = len(next(iter(columns.values())))
+        self.rows.add_rows(rows, columns)
+        self.seen += rows
+        self.taken += lines.count("\n") + (not lines.endswith("\n"))
+        return True
 
     def put_short(self, *, complete: bool) -> bool:
         """Put a short row that was held back, if it is ``complete``; whether there was one that is not."""
@@ -186,30 +202,21 @@ class _Rectangle:
             self._put(short + [""] * (self._width - len(short)))
         return not complete
 
-    def _refuse(self, row: Sequence[str], reason: str) -> None:
-        self.dropped[reason] += 1
-        self.unreadable.append(self.rows.rows)
-        if np.isfinite(parse_column(row).values).sum() > 1:
-            self.hidden.append(self.rows.rows)
-        self._put([row[column] if column in self._labels else "" for column in range(self._width)])
-
     def _put(self, row: list[str]) -> None:
-        """Add a row of the current header's length, in the order of all columns."""
-        if self._places is not None:
-            row = [row[column] if column >= 0 else "" for column in self._places]
+        """Add a row of the current header's length."""
         if self._delimiter != "," and not self.pointed:
             self._has_commas = self._has_commas or any("," in cell and _COMMA.fullmatch(cell) for cell in row)
             if self._has_commas:
                 self.pointed = next(filter(_POINTED.fullmatch, row), "")
-        self.rows.add(row)
+        self.rows.add_row(self._names, row)
 
-    def _read_by(self, header: list[str]) -> None:
+    def _read_by(self, header: Sequence[str]) -> None:
         """Read the rows below by this header."""
-        at = {name: column for column, name in enumerate(header)}
-        self._places = None if header is self._names else [at.get(name, -1) for name in self._names]
+        self._names = tuple(header)
+        self._known |= frozenset(header)
         self._width = len(header)
         # Where the cells are that name a run.
-        self._labels = frozenset(column for name, column in at.items() if folded(name) in RUN_NAMES)
+        self._labels = frozenset(column for column, name in enumerate(header) if folded(name) in RUN_NAMES)
 
     def _restarts(self, row: list[str]) -> bool:
         """Read the rows below by this one if it is a header: two known names at least, and no number."""
@@ -217,19 +224,11 @@ class _Rectangle:
             return False
         if any(parse_step(cell) == parse_step(cell) for cell in row):
             return False
-        header, _ = unique_names(row)
-        new = [name for name in header if name not in self._known][: max(self._most - len(self._names), 0)]
-        for name in new:
-            self.rows.widen(name)
-        self._names = [*self._names, *new]
-        self._known |= frozenset(new)
-        self._read_by(header)
+        self._read_by(unique_names(row)[0])
         self._again.append(self.seen)
         note = f"the header is written again below row {self._again[0]}; the rows below are read by it"
         if len(self._again) > 1:
             note += f"; {counted(len(self._again), 'header')} in all below the first"
-        if lost := len(set(header) - self._known):
-            note += f"; {counted(lost, 'column')} of it not read"
         self.notes = (note,)
         return True
 

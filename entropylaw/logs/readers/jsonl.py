@@ -10,16 +10,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
+from msgspec import MsgspecError
+from msgspec.json import Decoder
 
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted
 from entropylaw.logs.catalog import is_evaluation
 from entropylaw.logs.runs import Table
-from entropylaw.logs.runs.splitting import RUN_NAMES
-from entropylaw.logs.runs.step_column import folded
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
 from entropylaw.logs.sources.kinds import KIND
@@ -61,23 +60,27 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> Table:
     """Read it; raises ``no-records`` where nothing in the file is an object."""
     values = _Values(content, _lines(content))
-    if len(values.bad) > values.good:
+    if values.bad > values.good:
         streamed = _Values(content, _stream(content.text))
         values = streamed if not streamed.bad or streamed.good > values.good else values
     values.finish()
     rows = values.records.rows
-    bad = values.bad
-    if rows == len(bad):
+    if not rows:
         raise _no_records(content)
     half_written = None
-    if isinstance(values.last, _Broken) and not content.ended:
+    broken = values.bad
+    lost_bytes = values.lost_bytes
+    if isinstance(values.last, _Broken) and not content.ended and values.last.number is not None:
         half_written = values.last.number
+        broken -= 1
+        lost_bytes -= values.last.size
     return values.records.table(
         content,
-        {UNPARSEABLE: len(bad) - (half_written is not None)},
-        rows=rows,
-        unreadable=np.isin(np.arange(rows), bad) if bad else None,
+        {UNPARSEABLE: broken},
+        rows=rows + values.bad,
         hidden=values.hidden,
+        broken=broken,
+        lost_bytes=lost_bytes,
         half_written=half_written,
     )
 
@@ -121,35 +124,25 @@ def numbers_of_metrics(values: Sequence[object]) -> int:
     return count if measured(names) else 0
 
 
-class _Broken(dict[str, object]):
-    """A line that is no JSON, with the labels of a run that can still be read in it."""
+class _Broken(NamedTuple):
+    """A text of so many characters that is no JSON; its number where it is a line alone."""
 
-    def __init__(self, line: str = "", number: int | None = None) -> None:
-        #: The number of the line, where it is a line alone.
-        self.number = number
-        pairs = _PAIR.findall(line[:_HEAD])
-        super().__init__(
-            (key, value[1:-1] if value.startswith('"') else value)
-            for key, value in pairs
-            if folded(key) in RUN_NAMES
-        )
-        #: How many numbers of entropies and rewards it has.
-        self.measured = len(measured_numbers(line[:_HEAD]))
+    size: int = 0
+    number: int | None = None
 
 
 class _Values:
-    """Takes JSON values one by one. The first waits for a second: alone, it may hold all records.
-
-    Raises ``no-records`` where a million of them are empty.
-    """
+    """Takes JSON values one by one. The first waits for a second: alone, it may hold all records."""
 
     def __init__(self, content: Content, values: Iterable[object]) -> None:
         self.records = Records(content.column_filter)
-        self.good = self._empty = 0
-        #: The rows of what is no record.
-        self.bad: list[int] = []
+        self.good = 0
+        #: How many values are no record.
+        self.bad = 0
         #: Row of a record → the numbers of metrics in its parts that are not read.
         self.hidden: dict[int, int] = {}
+        #: Characters of what is no JSON.
+        self.lost_bytes = 0
         self._first: object = None
         self.last: object = None
         for value in values:
@@ -162,9 +155,6 @@ class _Values:
             if good and self.good == 2:
                 self._add(self._first)
             self._add(value)
-            # A million records without a value are no log; each would cost many times its two bytes.
-            if self._empty > 1 << 20:
-                raise _no_records(content)
 
     def finish(self) -> None:
         """Add the first value where it is the only one."""
@@ -180,12 +170,10 @@ class _Values:
     def _add(self, value: object, *, alone: bool = True) -> None:
         """Add a value; one that is ``alone`` may be an object of columns."""
         if isinstance(value, _Broken):
-            self._refuse(value, value.measured)
-            return
+            self.lost_bytes += value.size
         if not isinstance(value, dict):
-            self._refuse({}, numbers_of_metrics([value]))
+            self.bad += 1
             return
-        self._empty += not value
         if alone and (columns := _columns(value)):
             for row in zip(*columns.values(), strict=True):
                 self._put(dict(zip(columns, row, strict=True)))
@@ -194,13 +182,6 @@ class _Values:
         if isinstance(data, dict) and "step" in value and "_type" not in data:
             value.update(value.pop("data"))
         self._put(value)
-
-    def _refuse(self, labels: dict[str, object], numbers: int) -> None:
-        """Count what is no record; its row has the labels of its run alone."""
-        self.bad.append(self.records.rows)
-        if numbers:
-            self.hidden[self.records.rows] = numbers
-        self.records.add(labels)
 
     def _put(self, value: dict[str, Any]) -> None:
         """Add a record, flattened."""
@@ -215,6 +196,7 @@ class _Values:
 
 def _lines(content: Content) -> Iterator[object]:
     """Yield the values of the lines that are JSON, and a ``_Broken`` for each that is not."""
+    decode = Decoder().decode
     for number, line in enumerate(content.lines(), start=1):
         line = line.strip()
         if not line:
@@ -228,9 +210,13 @@ def _lines(content: Content) -> Iterator[object]:
             yield from _stream(text)
             continue
         try:
-            yield json.loads(text)
-        except (ValueError, RecursionError):
-            yield _Broken(line, number)
+            yield decode(text)
+        except (MsgspecError, RecursionError):
+            # It refuses NaN, infinite numbers and single surrogates, which Python writes.
+            try:
+                yield json.loads(text)
+            except (ValueError, RecursionError):
+                yield _Broken(len(line), number)
 
 
 def _stream(text: str) -> Iterator[object]:
@@ -246,7 +232,7 @@ def _stream(text: str) -> Iterator[object]:
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            yield from (_Broken(piece) for piece in _BETWEEN.split(text[position:]) if piece)
+            yield from (_Broken(len(piece)) for piece in _BETWEEN.split(text[position:]) if piece)
             return
         yield value
 

@@ -102,9 +102,8 @@ def _behind_each_other(tables: Sequence[Table], content: Content, notes: Sequenc
     settings: dict[str, object] = {}
     table_notes: dict[str, None] = {}
     for table in tables:
-        for at, row in enumerate(zip(*table.columns.values(), strict=True)):
-            if table.unreadable is None or not table.unreadable[at]:
-                records.add(dict(zip(table.columns, row, strict=True)))
+        for row in zip(*table.columns.values(), strict=True):
+            records.add(dict(zip(table.columns, row, strict=True)))
         dropped.update(table.dropped)
         settings |= table.settings
         table_notes |= dict.fromkeys(table.notes)

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 
 from entropylaw.escaping import counted
 from entropylaw.logs.readers.jsonl import numbers_of_metrics
-from entropylaw.logs.runs import NO_ROW, Table
+from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import JSON_DECODER
 from entropylaw.logs.sources.content import Content
 from entropylaw.logs.sources.gather import Records
@@ -59,7 +58,7 @@ def read(content: Content) -> Table:
         read = counted(len(entries), "complete entry was", "complete entries were")
         notes = (f"the file is cut off or damaged near character {broken} of {len(text)}; its {read} read",)
     bad += len(history) - len(entries)
-    return replace(log_table(content, entries, bad, notes), hidden={NO_ROW: bad})
+    return replace(log_table(content, entries, bad, notes), broken=bad)
 
 
 def _plain_entry(entry: object) -> dict[str, object] | None:
@@ -79,7 +78,7 @@ def log_table(
 
     ``bad`` counts entries that were unreadable.
 
-    Raises ``no-records``, and ``file-corrupt`` where so many different keys would fill the memory.
+    Raises ``no-records``.
     """
     # A training entry can hold train_runtime, too (include_num_input_tokens_seen), next to its loss.
     records = [entry for entry in entries if "train_runtime" not in entry or "loss" in entry]
@@ -89,13 +88,6 @@ def log_table(
             "no-records",
             f"should hold log entries of a Hugging Face Trainer, and holds {held}",
             "check that the run has logged something; of several checkpoints, the last one has the whole log",
-        )
-    names = len(set(chain.from_iterable(records)))
-    if names * len(records) > 50_000_000:
-        raise content.error(
-            "file-corrupt",
-            f"has {names} different keys in its {len(records)} log entries; a trainer has some dozens",
-            "check how the file was made",
         )
     gathered = Records()
     for record in records:

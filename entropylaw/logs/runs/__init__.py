@@ -19,9 +19,6 @@ from entropylaw.logs.source import Source
 #: The path of a table in memory.
 FRAME = "<frame>"
 
-#: The place of what a reader could not put into a row.
-NO_ROW = -1
-
 #: Why a log has steps that are in no column of it.
 ROWS_COUNTED = "the rows are counted"
 
@@ -46,14 +43,12 @@ class Table:
         Whether the reader itself wrote the column ``run``, so that it separates runs whatever is in it.
     partial, settings, config, unread
         As in :class:`Run`; where there is no ``config``, ``settings`` are all.
-    unreadable
-        Shape (rows of the columns,): True for a record that could not be read and is counted in ``dropped``.
-        Its row holds at most the label of its run, so that a run without any other record has a name.
     hidden
         Row → how many numbers of metrics, by their names, stand in a part of this record that is not read,
-        such as a list or a line that is not JSON; :data:`NO_ROW` for what is in no row.
-    lost, lost_bytes
-        Names of runs of which no record could be read; how many bytes belong to no whole record.
+        such as a list.
+    broken, lost_bytes
+        How many of the ``rows`` could not be read, and are in no row of the columns; how many bytes belong to
+        no whole record.
     first_line
         The line of the first record, where every line from there on is one record; None where it is unknown.
     half_written
@@ -72,9 +67,8 @@ class Table:
     settings: Mapping[str, object] = field(default_factory=dict)
     config: Mapping[str, object] = field(default_factory=dict, repr=False)
     unread: tuple[str, ...] = ()
-    unreadable: BoolArray | None = None
     hidden: Mapping[int, int] = field(default_factory=dict)
-    lost: tuple[str, ...] = ()
+    broken: int = 0
     lost_bytes: int = 0
     first_line: int | None = None
     half_written: int | None = None
@@ -89,7 +83,6 @@ class Table:
             self,
             columns=columns,
             notes=(*self.notes, note),
-            unreadable=None if self.unreadable is None else self.unreadable[kept],
             hidden={},
             first_line=None,
         )

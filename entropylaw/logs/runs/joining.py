@@ -166,8 +166,14 @@ def _without_unlike_points(run: Run) -> Run:
 def whole_source(path: str, kind: str, parts: Sequence[Source]) -> Source:
     """Return the source of a run that is in several files."""
     digest = hashlib.sha256("".join(source.sha256 for source in parts).encode()).hexdigest()
+    shares = [source.unread for source in parts]
     return Source(
-        path=path, format=kind, sha256=digest, rows=sum(source.rows for source in parts), parts=tuple(parts)
+        path=path,
+        format=kind,
+        sha256=digest,
+        rows=sum(source.rows for source in parts),
+        unread=None if None in shares else max(filter(None, shares), default=0.0),
+        parts=tuple(parts),
     )
 
 
@@ -175,7 +181,8 @@ def _join_halves(runs: list[Run]) -> list[Run]:
     """Join two logs of one training, one with the entropy and one with the reward.
 
     Trainers that generate and train in separate processes write such logs. The two are joined where they
-    count steps by the same name, and are the only candidates in one folder or in adjacent ones.
+    count steps by the same name, and are the only candidates in one folder, not counting inner ones whose
+    names identify no run.
     """
     halves: dict[bool, list[Run]] = {True: [], False: []}
     for run in runs:
@@ -189,32 +196,24 @@ def _join_halves(runs: list[Run]) -> list[Run]:
         with_reward = _partner(with_entropy, halves[False])
         if with_reward is not None and _partner(with_reward, halves[True]) is with_entropy:
             merged = _merged([with_entropy, whole.pop(id(with_reward))])
-            folder = _folder(with_reward)
-            if folder != _folder(with_entropy):
-                folder = folder.parent
             notes = ("entropy and reward are logged by two processes", *merged.notes)
-            whole[id(with_entropy)] = replace(merged, name=display_name(str(folder / "log")), notes=notes)
+            name = display_name(str(_home(with_entropy) / "log"))
+            whole[id(with_entropy)] = replace(merged, name=name, notes=notes)
     return list(whole.values())
 
 
 def _partner(half: Run, others: Sequence[Run]) -> Run | None:
-    """Find the only other half in the same folder, or else in an adjacent one."""
-    folder = _folder(half)
-    possible = [run for run in others if run.step_column == half.step_column]
-    beside = [run for run in possible if run.source.path != half.source.path and _folder(run) == folder]
-    candidates = beside or [run for run in possible if _are_adjacent(folder, _folder(run))]
-    return candidates[0] if len(candidates) == 1 else None
+    """Find the only other half that counts the same steps in the same home."""
+    at_home = [run for run in others if run.step_column == half.step_column and _home(run) == _home(half)]
+    return at_home[0] if len(at_home) == 1 else None
 
 
-def _are_adjacent(folder: PurePath, neighbour: PurePath) -> bool:
-    """Whether one of two folders is in the other, or both are in one, under names that identify no run."""
-    common = folder.parent
-    if neighbour.parent == folder:
-        common = folder
-    elif folder.parent == neighbour:
-        common = neighbour
-    generic = all(is_generic_folder(inner.name) for inner in (folder, neighbour) if inner != common)
-    return generic and folder != neighbour and common in (neighbour, neighbour.parent)
+def _home(run: Run) -> PurePath:
+    """The innermost folder of a run's file whose name identifies the run."""
+    folder = _folder(run)
+    while is_generic_folder(folder.name):
+        folder = folder.parent
+    return folder
 
 
 def _with_resumes(runs: Sequence[Run]) -> list[Run]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import PurePath
 from typing import NamedTuple
@@ -48,14 +49,13 @@ class Group(NamedTuple):
 class Split(NamedTuple):
     """A table's groups, the columns that label them, and what was decided.
 
-    ``lost`` are runs of which no record has a step, ``unowned`` the records without a step and a label.
+    ``lost`` are runs of which no record has a step.
     """
 
     groups: tuple[Group, ...]
     columns: tuple[str, ...]
     notes: tuple[str, ...]
     lost: tuple[Group, ...]
-    unowned: IntArray
 
 
 def split_runs(table: Table, step: FloatArray, path: str, column: str | None = None) -> Split:
@@ -74,12 +74,9 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
     groups = _grouped(rows, columns)
     if len(groups) > 1:
         notes.append(f"{counted(len(groups), 'run')} in one table")
-    # Of the records without a step: those without a label, and those whose label no other record has.
+    # Of the records without a step those whose label no other record has.
     lost: dict[tuple[str, ...], IntArray] = {}
-    unowned: list[int] = []
     for key, members in _grouped(np.flatnonzero(~np.isfinite(step)), columns).items():
-        if not any(key):
-            unowned.extend(members)
         # A record may lack some of its run's labels.
         if not any(all(own in ("", label) for own, label in zip(key, used, strict=True)) for used in groups):
             lost[key] = members
@@ -88,7 +85,6 @@ def split_runs(table: Table, step: FloatArray, path: str, column: str | None = N
         columns=tuple(labels),
         notes=tuple(notes),
         lost=tuple(Group(_joined(key), members) for key, members in lost.items()),
-        unowned=np.array(unowned, dtype=np.intp),
     )
 
 
@@ -190,16 +186,17 @@ def is_bookkeeping(name: str) -> bool:
     return folded(name) in _QUIET
 
 
-class Life(NamedTuple):
+@dataclass(slots=True)
+class Life:
     """One start of a run: its records in file order, and what happened to the others.
 
     ``rows`` are indices of the records that were passed in; several may share a step.
     """
 
-    rows: IntArray
+    rows: IntArray | list[int]
     superseded: int = 0
-    resumed_at: frozenset[float] = frozenset()
-    notes: tuple[str, ...] = ()
+    resumed_at: list[float] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
@@ -229,52 +226,43 @@ def lives(step: FloatArray, values: Sequence[FloatArray]) -> list[Life]:
         # A log that begins again at its first step is a restart, whatever its values.
         only_repeated = bool(repeated[behind].all()) and float(step[behind].min()) > step[0]
         if falls * 4 > len(step) or only_repeated:
-            return [Life(rows, notes=("the records are not in the order of their steps; sorted",))]
+            return [Life(rows, notes=["the records are not in the order of their steps; sorted"])]
     present = ~np.isnan(np.column_stack(values)) if values else np.ones((len(step), 1), dtype=bool)
     return _split_at_falls(step, present)
 
 
 def _split_at_falls(step: FloatArray, present: BoolArray) -> list[Life]:
     """Go through the records once; a restart begins another life. ``present``: columns of each record."""
-    done: list[Life] = []
-    # The rows of the current life: those in ``rising`` have rising steps, so that a resume pops from its end.
-    rising: list[int] = []
-    late: list[int] = []
-    life = Life(np.empty(0, dtype=np.intp))
-    start = 0.0
-    top = np.empty(0)
+    kept: list[int] = []
+    life = Life(kept)
+    done = [life]
+    start = highest = -np.inf
+    # The last step at which each column was logged.
+    top = np.full(present.shape[1], -np.inf)
     for row, columns in enumerate(present):
         now = float(step[row])
-        if rising and now < step[rising[-1]]:
-            if not bool((top[columns] >= now).any()):
-                late.append(row)
-                top[columns] = np.maximum(top[columns], now)
-                continue
-            fall = f"steps fall from {step[rising[-1]]:g} to {now:g} at record {row + 1}"
+        late = now < highest and not bool((top[columns] >= now).any())
+        if now < highest and not late:
+            fall = f"steps fall from {highest:g} to {now:g} at record {row + 1}"
             if now <= start:
                 fall += ": the run was started again in the same file, and each start is a run of its own"
-                rows = np.array(sorted(rising + late), dtype=np.intp)
-                done.append(life._replace(rows=rows, notes=(*life.notes, fall)))
-                rising = []
-                late = []
-                life = Life(rows, notes=(fall,))
+                life.notes.append(fall)
+                kept = []
+                life = Life(kept, notes=[fall])
+                done.append(life)
+                top[:] = -np.inf
             else:
-                before = len(rising) + len(late)
-                while step[rising[-1]] > now:
-                    rising.pop()
-                late = [other for other in late if step[other] <= now]
-                life = life._replace(
-                    superseded=life.superseded + before - len(rising) - len(late),
-                    resumed_at=life.resumed_at | {now},
-                    notes=(*life.notes, f"{fall}: resumed run, later values are kept"),
-                )
+                life.notes.append(f"{fall}: resumed run, later values are kept")
+                life.resumed_at.append(now)
+                life.superseded += len(kept)
+                kept[:] = [other for other in kept if step[other] <= now]
+                life.superseded -= len(kept)
                 top = np.minimum(top, now)
-        if not rising:
+        if not kept:
             start = now
-            top = np.full(len(columns), -np.inf)
-        rising.append(row)
+        kept.append(row)
         top[columns] = np.maximum(top[columns], now)
-    done.append(life._replace(rows=np.array(sorted(rising + late), dtype=np.intp)))
+        highest = highest if late else now
     return done
 
 
@@ -300,7 +288,7 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
 
     A record counts as overwritten where a later one gives another value; the same value again is no loss.
     """
-    rows = life.rows
+    rows = np.asarray(life.rows)
     if len(rows) == len(step) and bool((step[1:] > step[:-1]).all()):
         return Merged(step, columns)
     unique, slot = np.unique(step[rows], return_inverse=True)
@@ -322,7 +310,7 @@ def merge(life: Life, step: FloatArray, columns: Mapping[str, FloatArray], watch
             last[slot[filled]] = np.flatnonzero(filled)
             last_of_step[last[slot[filled]]] = True
             changed |= differs
-    at_resume = np.isin(unique[slot], list(life.resumed_at))
+    at_resume = np.isin(unique[slot], life.resumed_at)
     again = unique[slot[changed & ~at_resume]]
     twice = unique[slot[has_value & ~last_of_step & ~changed]]
     notes = []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
+from msgspec import structs
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
 from entropylaw.errors import InputError
@@ -15,7 +16,6 @@ from entropylaw.escaping import counted, in_shell, listing, places, quoted_path,
 from entropylaw.logs.catalog import is_metric, sample_columns, stepless_sample_columns, token_columns
 from entropylaw.logs.runs import (
     FRAME,
-    NO_ROW,
     ROWS_COUNTED,
     Run,
     Table,
@@ -23,7 +23,7 @@ from entropylaw.logs.runs import (
     splitting,
     step_column,
 )
-from entropylaw.logs.runs.number_parsing import Column, Parsed, classify, parse_column
+from entropylaw.logs.runs.number_parsing import Column, Parsed, parse_column
 from entropylaw.logs.runs.step_column import COUNTERS, ROW, StepColumn, by_folded_name, folded
 from entropylaw.logs.source import Source
 from entropylaw.logs.sources import kinds
@@ -67,9 +67,6 @@ _GENERIC_FOLDER = re.compile(
     r"checkpoint-\d+|attempt_\d+|logs|latest|latest-run|files|run_default|trainer|orchestrator|\.{1,2}"
 )
 
-# Of one run's records, fewer than one in so many without a step are slips, such as a line that two processes
-# wrote into; more may be another run.
-_ONE_IN_SLIPS = 10
 # So many consecutive records may be a run, however long the others are.
 _SHORTEST_RUN = 8
 # No table has more runs that only a column without a run's name separates.
@@ -86,7 +83,6 @@ _PART_OF_A_STEP = re.compile(
 FEWEST_EVALUATIONS = 5
 # So many records are searched for text.
 _MOST_SEARCHED = 10_000
-_STEP_IN_NAME = re.compile(r"(?<![^/._-])\d+(?![^/._-])")
 
 
 def is_generic_folder(folder: str) -> bool:
@@ -116,20 +112,23 @@ def assemble(
     step: str | None = None,
     run: str | None = None,
     words: Collection[str] = (),
+    supervised: bool = False,
 ) -> tuple[tuple[Run, ...], tuple[tuple[str, InputError], ...]]:
     """Turn a table into runs and errors: of each run that is lost its name, empty if unknown, and the error.
 
-    Records that belong to no run (without a step, unreadable) are counted in the first run of the file. Where
-    their label occurs in no other record, or they are so many that they may be a run, there is an error.
+    Records that belong to no run (without a step, unreadable) are counted in the first run of the file, and
+    in the ``unread`` share of its source. Where their label occurs in no other record, there is an error.
 
     ``name`` is for runs without a label of their own; ``step`` and ``run`` are columns that the user names,
     and so are ``words``, of which those with text are kept at every step.
-    The rows are counted where ``step`` is ``"row"`` and no column has that name.
+    The rows are counted where ``step`` is ``"row"`` and no column has that name. Records of supervised
+    training are set aside, unless ``supervised`` ones are requested, too.
 
     Raises ``no-step-column``, ``step-not-numeric``, ``column-not-found``, ``token-level-table`` or
     ``several-rows-a-step``.
     """
-    table = kinds.without_supervised(table, source.path, words)
+    if not supervised:
+        table = kinds.without_supervised(table, source.path, words)
     table, steps = _with_steps(table, source.path, step)
     check_samples(source.path, table.columns, steps.values)
     split = splitting.split_runs(table, steps.values, source.path, run)
@@ -153,14 +152,15 @@ def assemble(
     )
     mixed = [column for column, cells in parsed.items() if cells.numeric and (cells.texts or cells.nans)]
     spoiled = {column: parsed[column].spoiled for column in mixed}
+    if source.unread is not None:
+        unread = max(source.unread, _unread_share(table, split, whole))
+        whole = replace(whole, source=structs.replace(source, unread=unread))
     written = {column: kinds.coded(cells) for column, cells in table.columns.items() if column in words}
     runs = [started for group in split.groups for started in _starts(group, whole, spoiled, written, table)]
     stepless = np.isnan(steps.values)
-    if table.unreadable is not None:
-        stepless &= ~table.unreadable
     dropped = added(table.dropped, {step_column.NO_STEP: int(stepless.sum())}, runs[0].dropped)
     runs[0] = replace(runs[0], dropped=dropped)
-    return tuple(runs), tuple(_lost_runs(split, whole, table))
+    return tuple(runs), tuple(_lost_runs(split, source.path))
 
 
 def _with_steps(table: Table, path: str, step: str | None) -> tuple[Table, StepColumn]:
@@ -236,107 +236,66 @@ def _row_per_sample(path: str, marks: Sequence[str], rows: str, *, stepless: boo
     )
 
 
-def _lost_runs(split: splitting.Split, whole: Run, table: Table) -> Iterator[tuple[str, InputError]]:
-    """Yield the runs that have no step, and what may have been a run."""
-    where = quoted_path(whole.source.path)
+def _lost_runs(split: splitting.Split, path: str) -> Iterator[tuple[str, InputError]]:
+    """Yield the runs that have no step."""
+    where = quoted_path(path)
     hint = "mend these records, name another step column with --step, or take them out of the file"
     for label, rows in split.lost:
         message = (
             f"none of the {counted(len(rows), 'record')} of run {shown(label)} in {where} has a readable step"
         )
         yield label, InputError("run-without-steps", message, hint)
-    for name in table.lost:
-        error = InputError(
-            "run-without-steps",
-            f"none of the records of run {shown(name)} in {where} can be read",
-            "write the file again, or take the run out of it",
-        )
-        yield name, error
-    losses = [f"{loss} in {where} {why}" for loss, why in _lost_records(split, whole, table)]
+
+
+def _unread_share(table: Table, split: splitting.Split, whole: Run) -> float:
+    """The share of a table's records, or of its numbers of metrics, that is in no run.
+
+    Records of runs of which none has a step are not counted: these runs have an error each.
+    """
+    of_runs = np.ones(len(whole.step), dtype=bool)
+    for _, rows in split.lost:
+        of_runs[rows] = False
+    others = (whole.step_column, *split.columns)
+    stepless = metric_numbers(table, of_runs & ~np.isfinite(whole.step), others)
     for column, values in whole.columns.items():
         # The suffix of a name's second occurrence: ``#2`` of ours, ``.1`` of pandas.
         name = re.sub(r"(?:#|\.)\d+\Z", "", column)
         earlier = whole.columns.get(name)
         if earlier is not None and earlier is not values and is_metric(name):
             both = np.isfinite(earlier) & np.isfinite(values)
-            if both.sum() >= _SHORTEST_RUN and (earlier != values)[both].any():
-                losses.append(f"column {shown(name)} occurs twice in {where}, with other values")
-    for loss in losses:
-        yield "", InputError("records-without-run", f"{loss}; a run may be among them", hint)
+            stepless += int((earlier != values)[both].sum())
+    stepped = np.isfinite(whole.step)
+    read = sum(int(np.isfinite(whole.columns[name][stepped]).sum()) for name in measured(whole.columns))
+    return max(table.broken / max(table.rows, 1), stepless / max(stepless + read, 1))
 
 
-def _lost_records(split: splitting.Split, whole: Run, table: Table) -> Iterator[tuple[str, str]]:
-    """Yield how many records without a step or label hold a value or cannot be read; none for slips."""
-    missed = np.zeros(len(whole.step), dtype=bool)
-    if table.unreadable is not None:
-        # A run that is still writing, or was killed, leaves its last record cut off.
-        missed[:-1] = table.unreadable[:-1]
-    for column in filter(is_metric, whole.columns):
-        missed |= ~np.isnan(whole.columns[column])
-    # Ten thousand of the records without a step are searched for text in the place of a number.
-    for column in (whole.step_column, *filter(is_metric, table.columns)):
-        cells = table.columns[column]
-        missed[[row for row in split.unowned[:_MOST_SEARCHED].tolist() if classify(cells[row])[1]]] = True
-    missed &= np.isin(np.arange(len(missed)), split.unowned)
-    block = np.diff(np.flatnonzero(np.diff(missed, prepend=False, append=False)))[::2]
-    number = int(missed.sum())
-    many = split.columns or number * _ONE_IN_SLIPS > len(missed) or block.max(initial=0) >= _SHORTEST_RUN
-    if number > 1 and many:
-        yield f"{number} of {counted(len(missed), 'record')}", "cannot be read or have no step"
-        return
-    stepless = ~np.isfinite(whole.step)
-    for _, rows in split.lost:
-        stepless[rows] = False
-    number = evaluations(table, stepless, (whole.step_column, *split.columns))
-    if number >= FEWEST_EVALUATIONS:
-        yield f"{counted(number, 'value')} of metrics", "have no step"
+def metric_numbers(table: Table, rows: BoolArray, without: Collection[str] = ()) -> int:
+    """How many numbers of metrics some records (m,) have, by the names of their columns.
 
-
-def evaluations(table: Table, stepless: BoolArray, without: Collection[str] = ()) -> int:
-    """How many evaluations some records, those that are ``stepless``, may hold.
-
-    Numbers count by the names of their columns, also where a run's name or a step is in these, and so do
-    texts and parts of records that are not read. Columns ``without`` which are left out.
+    Those in texts count, and those in parts of records that are not read. Columns ``without`` which are left
+    out.
     """
-    hidden = sum(number for row, number in table.hidden.items() if row == NO_ROW or stepless[row])
-    if not stepless.any():
-        return hidden
-    numbers: dict[str, BoolArray] = {}
-    texts: list[Column] = []
+    numbers: dict[str, int] = {}
+    in_texts = 0
     for name, cells in table.columns.items():
         parsed = parse_column(cells)
-        filled = np.isfinite(parsed.values) & stepless
-        if name not in without and filled.any():
-            numbers[name] = filled
-        if parsed.texts:
-            texts.append(cells)
-    # {"B": {"1": {"reward": 0.2}, "2": …}} is one record and many evaluations.
-    kinds = Counter[str]()
-    evaluated = np.zeros_like(stepless)
-    for name in measured(numbers):
-        evaluated |= numbers[name]
-        kinds[_STEP_IN_NAME.sub("#", name)] += int(numbers[name].sum())
-    held = 0
-    valued = np.any([np.zeros_like(stepless), *numbers.values()], axis=0)
-    if texts:
-        for row in np.flatnonzero(stepless & ~evaluated)[:_MOST_SEARCHED].tolist():
-            held += max(_held_in_text(str(cells[row]), valued=bool(valued[row])) for cells in texts)
-    return hidden + max(int(evaluated.sum()), *kinds.values(), 0) + held
+        if name not in without:
+            numbers[name] = int((np.isfinite(parsed.values) & rows).sum())
+        with_text = (row for row in parsed.where if rows[row])
+        in_texts += sum(_numbers_in_text(str(cells[row])) for row in islice(with_text, _MOST_SEARCHED))
+    by_name = sum(numbers[name] for name in measured(name for name, number in numbers.items() if number))
+    in_parts = sum(number for row, number in table.hidden.items() if rows[row])
+    return by_name + in_texts + in_parts
 
 
-def _held_in_text(text: str, *, valued: bool) -> int:
-    """How many evaluations a cell of text may hold, in a record with a number if it is ``valued``.
-
-    As "entropy: 0.5", {"key": "entropy", "value": 0.5} and a row of a table within quotes; in a history in
-    one cell, as of JSON, each of its entropies is one.
-    """
+def _numbers_in_text(text: str) -> int:
+    """How many numbers of metrics a text has: "entropy: 0.5", a row within quotes, the name of a value."""
     cells = re.split("[,;\t]", text)
-    entropies = text.casefold().count("entrop")
     if len(cells) > 1 and np.isfinite(parse_column(cells).values).all():
-        return max(entropies, 1)
-    if (valued and len(text.split()) == 1) or measured_numbers(text):
-        return entropies
-    return 0
+        return 1
+    if numbers := measured_numbers(text):
+        return len(numbers)
+    return len(measured([text])) if " " not in text else 0
 
 
 def _texts_of(

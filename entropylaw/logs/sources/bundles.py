@@ -25,7 +25,7 @@ from entropylaw.logs.readers.trackers.tfevents import wall_times
 from entropylaw.logs.runs import Table, added
 from entropylaw.logs.runs.number_parsing import Column, classify, parse_column
 from entropylaw.logs.runs.step_column import NO_STEP
-from entropylaw.logs.sources.content import Content, is_blank, load
+from entropylaw.logs.sources.content import Content, is_blank
 from entropylaw.logs.sources.registry import find_reader, reader_of
 from entropylaw.paths import is_file
 
@@ -40,24 +40,16 @@ _WANDB_FILES = (
     "requirements.txt",
     "conda-environment.yaml",
 )
-_LONGEST_LINE = 2000
 
 # Time in milliseconds, value, step (none before MLflow 1.0), then perhaps a data set's name and digest.
 _LINE = re.compile(r"(-?[0-9]{1,18}) (\S{1,400})(?: (-?[0-9]{1,18})(?: .*)?)?", re.DOTALL)
-_RUN_ID = re.compile(r"^run_(?:uu)?id:", re.MULTILINE)
-_RUN_NAME = re.compile(r"^run_name:[ \t]*(.*(?:\n[ \t]+.*)*)", re.MULTILINE)
-_DELETED = re.compile(r"^lifecycle_stage:[ \t]*['\"]?deleted\b", re.MULTILINE)
+_RUN_ID = re.compile(rb"^run_(?:uu)?id:", re.MULTILINE)
 
 
 def _event_files(folder: str) -> list[tuple[str, ...]]:
-    """List the event files of a folder in the order of their time stamps; every start of a run writes one.
-
-    One that does not open as such is read by itself, so that it gets an error: it may have been a run.
-    """
+    """List the event files of a folder in the order of their time stamps; every start of a run writes one."""
     matches = [(match, path) for path in _listed(folder) if (match := _EVENT_FILE.fullmatch(path.name))]
     paths = [path for _, path in sorted((int(match[1]), path) for match, path in matches)]
-    if len(paths) > 1:
-        paths = [path for path in paths if _opens_as("tfevents", path)]
     return [tuple(map(str, paths))] if len(paths) > 1 else []
 
 
@@ -136,9 +128,7 @@ def _wandb_groups(folder: str) -> list[tuple[str, ...]]:
     groups = [_wandb_files(folder)]
     for folders in starts.values():
         if len(folders) > 1:
-            logs = [_wandb_files(str(start)) for start in folders]
-            opened = [files for files in logs if files and _opens_as("wandb", Path(files[0]))]
-            groups.append(tuple(chain.from_iterable(opened)))
+            groups.append(tuple(chain.from_iterable(_wandb_files(str(start)) for start in folders)))
     return groups
 
 
@@ -149,6 +139,7 @@ def _read_wandb(folder: str, contents: Sequence[Content]) -> Table:
     """
     tables: list[Table] = []
     problems: list[InputError] = []
+    damaged = 0
     by_path = {Path(content.path): content for content in contents}
     for path, log in by_path.items():
         if path.suffix == ".wandb":
@@ -156,15 +147,16 @@ def _read_wandb(folder: str, contents: Sequence[Content]) -> Table:
                 tables.append(_wandb_table(log, by_path.get(path.parent / "files" / "output.log")))
             except InputError as error:
                 problems.append(error)
+                damaged += log.size
     if not tables:
         raise (*problems, InputError("file-empty", "a W&B folder without a log", "check the folder"))[0]
     if len(tables) == 1:
-        return tables[0]
+        return replace(tables[0], lost_bytes=damaged)
     whole = stacked(tables, [f"{counted(len(tables), 'folder')} of one run, which was resumed"])
     columns = {name: column for name, column in whole.columns.items() if name != "run"}
     if label := next(iter(tables[0].columns.get("run", ())), None):
         columns["run"] = [label] * _length(whole)
-    return replace(whole, columns=columns, settings=tables[-1].settings)
+    return replace(whole, columns=columns, settings=tables[-1].settings, lost_bytes=damaged)
 
 
 def _wandb_table(log: Content, console: Content | None) -> Table:
@@ -198,10 +190,10 @@ def mlflow_files(folder: str) -> tuple[str, ...]:
         if not (metrics.is_dir() and meta.is_file()):
             return ()
         with meta.open("rb") as stream:
-            head = stream.read(1 << 16).decode("utf-8", "replace")
+            head = stream.read(1 << 16)
     except (OSError, ValueError):
         return ()
-    if "experiment_id:" not in head or not _RUN_ID.search(head):
+    if b"experiment_id:" not in head or not _RUN_ID.search(head):
         return ()
     return (str(meta), *_regular_files(metrics), *_regular_files(Path(folder, "params")))
 
@@ -214,21 +206,24 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
     """
     settings: dict[str, object] = {}
     unread: list[str] = []
-    meta = ""
+    meta: dict[str, object] = {}
     logged: list[list[tuple[int, int, str, float]]] = []
     dropped = Counter[str]()
     for content in contents:
         kind, *rest = Path(content.path).relative_to(folder).parts
         key = "/".join(rest)
         if kind == "meta.yaml":
-            meta = content.head.decode("utf-8", "replace")
+            meta = _meta_of(content.head)
         elif kind == "params":
             settings[key] = content.head.decode("utf-8", "replace")
         elif content.keeps(key):
             logged.append(_logged(content, key, dropped))
         else:
             unread.append(key)
-    rows = StepRows(run_label(run_name(meta) or Path(folder).absolute().name))
+    name = meta.get("run_name")
+    # A list or a mapping is no name: YAML's references could make a short one endless.
+    label = name[:LONGEST_NAME].strip() if isinstance(name, str) and name != "null" else ""
+    rows = StepRows(run_label(label or Path(folder).absolute().name))
     # Merged by time, the values come in the order in which all were logged.
     for _, step, key, value in heapq.merge(*logged):
         rows.take(step, key, value)
@@ -240,8 +235,11 @@ def read_mlflow(folder: str, contents: Sequence[Content]) -> Table:
             "check that the run has logged something",
         )
     size = sum(content.extent for content in contents)
-    notes = ("the run is marked as deleted in MLflow",) * bool(_DELETED.search(meta))
-    return rows.table(size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread))
+    notes = ("the run is marked as deleted in MLflow",) * (meta.get("lifecycle_stage") == "deleted")
+    broken = dropped[UNPARSEABLE] + dropped[NO_STEP]
+    return rows.table(
+        size, dropped, notes, labelled=True, settings=settings, unread=tuple(unread), broken=broken
+    )
 
 
 def _logged(content: Content, key: str, dropped: Counter[str]) -> list[tuple[int, int, str, float]]:
@@ -275,19 +273,13 @@ def _regular_files(folder: Path) -> list[str]:
     return sorted(files)
 
 
-def run_name(meta: str) -> str:
-    """Return the run's name in a ``meta.yaml``; empty where there is none."""
-    entry = _RUN_NAME.search(meta)
-    if entry is None:
-        return ""
-    # What is no text stays as it is written: YAML's references could make a short list endless.
-    name = entry[1].strip()
+def _meta_of(data: bytes) -> dict[str, object]:
+    """The entries of a ``meta.yaml``; none of one that is damaged."""
     with suppress(ValueError):
-        parsed = read_yaml(entry[0][:_LONGEST_LINE].encode("utf-8", "replace"))
-        value = parsed.get("run_name", ...) if isinstance(parsed, dict) else ...
-        if isinstance(value, str | None):
-            name = value or ""
-    return name.encode("utf-8", "replace").decode()[:LONGEST_NAME].strip()
+        meta = read_yaml(data)
+        if isinstance(meta, dict):
+            return meta
+    return {}
 
 
 def _parquet_parts(folder: str) -> list[tuple[str, ...]]:
@@ -359,6 +351,7 @@ def stacked(tables: Sequence[Table], notes: Sequence[str] = ()) -> Table:
         rows=sum(table.rows for table in tables),
         dropped=added(*(table.dropped for table in tables)),
         notes=(*notes, *chain.from_iterable(table.notes for table in tables)),
+        broken=sum(table.broken for table in tables),
         lost_bytes=sum(table.lost_bytes for table in tables),
     )
 
@@ -366,13 +359,6 @@ def stacked(tables: Sequence[Table], notes: Sequence[str] = ()) -> Table:
 def _length(table: Table) -> int:
     """Rows of a table's columns; ``rows`` also counts what could not be read."""
     return len(next(iter(table.columns.values())))
-
-
-def _opens_as(name: str, path: Path) -> bool:
-    """Whether a file has the format of its name."""
-    with suppress(InputError):
-        return reader_of(name).recognises(load(str(path)))
-    return False
 
 
 def _listed(folder: str, kind: Callable[[Path], bool] = Path.is_file) -> list[Path]:

@@ -38,8 +38,6 @@ MOST_AT_ONCE = 1 << 30
 # Beyond this, columns that no analysis uses are not kept.
 _LARGE = 1 << 26
 _PIECE = 1 << 20
-# A larger file with nothing but NUL in its middle and at its end is lost.
-_LARGEST_LOST = 1 << 28
 # Control characters that text hardly has.
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x08\x1b"))
 # Between two blocks of text: a progress bar moves the cursor, and may return to its start.
@@ -53,10 +51,6 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-# Without a mark so much of the head is decoded, and this share has to be letters, digits or space of ASCII.
-_UNMARKED_HEAD = 4096
-_LEAST_PLAIN = 0.25
-_SHORTEST_UNMARKED = 16
 _PACKED_PIECE = 1 << 16
 _SIGNATURES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _DAMAGES = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
@@ -234,15 +228,6 @@ class Content:
         """Whether the first 32 MiB hold white space and NUL only."""
         return is_blank(self.head) and is_blank(self._first(_OPENING))
 
-    @cached_property
-    def is_lost(self) -> bool:
-        """Whether a large file on this machine has a head, and NUL in its middle and at its end."""
-        if self.size <= _LARGEST_LOST or self.local_file() is None:
-            return False
-        with self._stream() as stream:
-            places = (stream.seek(position) for position in (self.size // 2, self.size - _HEAD))
-            return not any(stream.read(_HEAD).strip(b"\0") for _ in places)
-
     def local_file(self) -> str | None:
         """Return the path of a plain file on this machine with these bytes; None where there is none."""
         return self.path if self._raw is None and not self.packed and is_file(self.path) else None
@@ -304,10 +289,8 @@ class Content:
             whole = data.rstrip(b"\0")
             self.nuls = len(data) - len(whole)
             data = whole
-        elif data.startswith(tuple(_MARKS)):
-            notes.append(f"the file is {name}")
         else:
-            notes.append(f"the file is {name} without a byte order mark, by its letters")
+            notes.append(f"the file is {name}")
         if self.nuls:
             notes.append(f"{counted(self.nuls, 'NUL byte')} at the end left out")
         try:
@@ -329,22 +312,8 @@ def is_blank(piece: bytes) -> bool:
 
 
 def encoding_of(data: bytes) -> str:
-    """The encoding of a text that begins so: by its mark, or by its letters where bytes are NUL."""
-    for mark, encoding in _MARKS.items():
-        if data.startswith(mark):
-            return encoding
-    head = data[:_UNMARKED_HEAD]
-    if 0 not in head:
-        return "utf-8"
-    shares: dict[str, float] = {}
-    for encoding in _MARKS.values():
-        text = head.decode(encoding, "replace")
-        # The end of the head may have cut the last character.
-        if len(text) >= _SHORTEST_UNMARKED and "\0" not in text and "\ufffd" not in text[:-1]:
-            plain = sum(letter.isascii() and (letter.isalnum() or letter.isspace()) for letter in text)
-            shares[encoding] = plain / len(text)
-    shares["utf-8"] = _LEAST_PLAIN
-    return max(shares, key=shares.__getitem__)
+    """The encoding of a text that begins so: by its byte order mark, or else UTF-8."""
+    return next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), "utf-8")
 
 
 def load(path: str) -> Content:
@@ -374,12 +343,6 @@ def load(path: str) -> Content:
             "file-empty",
             f"holds nothing ({size}), a training log was expected",
             "check that the run has logged something and that the path is the right one",
-        )
-    if content.is_lost:
-        raise content.error(
-            "file-corrupt",
-            f"holds NUL bytes in its middle and at its end ({content.size} bytes)",
-            "copy the file again; `tr -d '\\0'` leaves out what a crashed file system put there",
         )
     return content
 

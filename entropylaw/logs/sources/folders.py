@@ -26,7 +26,7 @@ from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
 from entropylaw.logs.sources.assemble import (
     FEWEST_EVALUATIONS,
     GENERIC_STEMS,
-    evaluations,
+    metric_numbers,
     stepless_samples,
 )
 from entropylaw.logs.sources.bundles import BUNDLES, Bundle
@@ -40,7 +40,7 @@ from entropylaw.logs.sources.content import (
 )
 from entropylaw.logs.sources.kinds import one_column_per_metric
 from entropylaw.logs.sources.registry import SQLITE, find_reader
-from entropylaw.logs.suggest import is_evident, is_headless
+from entropylaw.logs.suggest import is_evident, is_headless, measured_numbers
 from entropylaw.paths import OWN_TEXT, walk
 
 # Only these are looked at: folders of logs also hold checkpoints of gigabytes.
@@ -72,7 +72,6 @@ _LOG_WORD = re.compile(
 )
 # "actor/entropy: 0.31" in a text that no reader could use: the console of an unknown trainer.
 _MEASURED = re.compile(r"entropy[\w/.'\"]{0,40}\s{0,3}[:=|\s]\s{0,3}-?\d", re.IGNORECASE)
-_PAIR = re.compile(r"([A-Za-z_][\w/.@-]{0,80})['\"]?\s{0,3}[:=]\s{0,3}-?\d")
 _STEPS = frozenset(folded(name) for name in (*STEP_NAMES, *COUNTERS))
 # A table with fewer numbered rows is a summary.
 _FEWEST_STEPS = 8
@@ -276,9 +275,12 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
     if error.slug == "not-a-log" and content is not None and content.head.startswith(SQLITE):
         return _DATABASE
     if table is not None:
-        may_be = _may_be_table(path, table, error.slug)
+        # One metric with several rows per step is a table of something else.
+        fewest = 2 if error.slug == "several-rows-a-step" else 1
+        may_be = sum(map(catalog.is_metric, table.columns)) >= fewest or _evaluates(table)
+        may_be |= is_headless(table) or (_names_a_log(path) and _counts_rows(table))
     elif content is not None and content.is_text and error.slug != "file-empty":
-        may_be = _may_be_text(path, content, error.slug)
+        may_be = _may_be_text(path, content)
     else:
         # An empty stream of errors is no log.
         no_errors = error.slug == "file-empty" and _ERROR_STREAM.fullmatch(plain_name(path).name)
@@ -287,35 +289,17 @@ def why_skipped(path: str, error: EntropyLawError, content: Content | None, tabl
     return "" if may_be else _UNUSABLE[error.slug]
 
 
-def _may_be_table(path: str, table: Table, slug: str) -> bool:
-    """Whether a table that gave an error may be a log."""
-    named = _names_a_log(path)
-    if is_headless(table) or _evaluates(table) or (named and _counts_rows(table)):
-        return True
-    metrics = list(filter(catalog.is_metric, table.columns))
-    if slug == "several-rows-a-step" or not metrics:
-        return len(metrics) > 1
-    tabular = named or plain_name(path).suffix.lower() in _TABLES
-    return tabular or any(np.isfinite(parse_column(table.columns[column]).values).any() for column in metrics)
-
-
-def _may_be_text(path: str, content: Content, slug: str) -> bool:
+def _may_be_text(path: str, content: Content) -> bool:
     """Whether a text that gave an error may be a log."""
     if OWN_TEXT.match(content.opening):
         return False
     named = _names_a_log(path)
     suffix = plain_name(path).suffix.lower()
-    if suffix in (".csv", ".tsv") and slug == "no-records":
-        line, *below = filter(str.strip, content.opening.splitlines())
-        header = [*map(str.strip, re.split(r"[,;\t]", line))]
-        # A table would have rows that fit their header.
-        has_names = not _STEPS.isdisjoint(map(folded, header)) or any(map(catalog.is_metric, header))
-        return named or bool(below) or has_names
     if suffix == ".json" and not content.opening.strip(" \t\r\n[{"):
         return True  # an array that breaks off before its first record
     if _MEASURED.search(content.opening) or suffix in _TABLES:
         return True
-    return named or any(map(catalog.is_metric, set(_PAIR.findall(content.opening[: 1 << 16]))))
+    return named or bool(measured_numbers(content.opening[: 1 << 16]))
 
 
 def _evaluates(table: Table) -> bool:
@@ -324,7 +308,7 @@ def _evaluates(table: Table) -> bool:
         return False
     # Records without any cell are in no column.
     rows = max(len(next(iter(table.columns.values()), ())), *(row + 1 for row in table.hidden), 0)
-    return evaluations(table, np.ones(rows, dtype=bool)) >= FEWEST_EVALUATIONS
+    return metric_numbers(table, np.ones(rows, dtype=bool)) >= FEWEST_EVALUATIONS
 
 
 def _has_steps(table: Table) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +28,9 @@ _LONGEST_CELL = 1000
 # No log of metrics exceeds these. They bound the memory that a hostile file can take per byte.
 _MOST_COLUMNS = 1 << 16
 _FEWEST_CELLS = 1 << 21
-_CHUNK = 1 << 14
+# So many cells wait to be put into their columns together, fewer of a column are put one by one.
+_MOST_PENDING = 1 << 16
+_FEWEST_AT_ONCE = 8
 
 Keep = Callable[[str], bool]
 
@@ -49,6 +52,11 @@ class _Cells:
     def __len__(self) -> int:
         return len(self._rows) + len(self._text_rows)
 
+    @property
+    def is_of_text(self) -> bool:
+        """Whether a cell is text, or written as a nan, or would be kept as text."""
+        return self._label or len(self._text_rows) > 0
+
     def put(self, row: int, cell: object) -> None:
         """Put a cell into a row."""
         # Most cells of a log.
@@ -66,8 +74,31 @@ class _Cells:
         elif type(cell) is float or number_parsing.is_nan(cell):
             self._put_text(row, None)
 
-    def put_all(self, first: int, cells: Sequence[str]) -> None:
-        """Put cells into consecutive rows."""
+    def put_all(self, first: int, cells: Sequence[object]) -> None:
+        """Put cells into consecutive rows, as :meth:`put` does; many of one type at once."""
+        types = set(map(type, cells)) if len(cells) >= _FEWEST_AT_ONCE else set[type]()
+        if types == {str}:
+            self._put_texts(first, cells)  # type: ignore[arg-type]
+        elif self._label or not types or not types <= {float, int} or not self._put_numbers(first, cells):
+            for row, cell in enumerate(cells, first):
+                self.put(row, cell)
+
+    def put_floats(self, first: int, values: FloatArray) -> None:
+        """Put numbers (n,) into consecutive rows, nan where there is none."""
+        filled = np.flatnonzero(~np.isnan(values))
+        self._rows.frombytes((first + filled).astype(np.int64).tobytes())
+        self._values.frombytes(values[filled].tobytes())
+
+    def _put_numbers(self, first: int, cells: Sequence[object]) -> bool:
+        """Put numbers into consecutive rows; nothing, and False, where one is nan or no double."""
+        with suppress(OverflowError):
+            values = np.array(cells, dtype=np.float64)
+            if not np.isnan(values).any():
+                self.put_floats(first, values)
+                return True
+        return False
+
+    def _put_texts(self, first: int, cells: Sequence[str]) -> None:
         parsed = parse_column(cells)
         # How texts are written as numbers is decided for the whole column.
         for row, cell in enumerate(cells if parsed.texts or parsed.written or self._label else ()):
@@ -78,9 +109,7 @@ class _Cells:
                 self._put_text(first + row, cell)
         for row in parsed.nans:
             self._put_text(first + row, None)
-        filled = np.flatnonzero(~np.isnan(parsed.values))
-        self._rows.frombytes((first + filled).astype(np.int64).tobytes())
-        self._values.frombytes(parsed.values[filled].tobytes())
+        self.put_floats(first, parsed.values)
 
     def _put_text(self, row: int, text: str | None) -> None:
         """Put a text into a row; None for a nan that was written as a value."""
@@ -109,7 +138,7 @@ class _Cells:
 
 
 class Records:
-    """Records with keys of their own, such as the lines of a JSONL file or of a console.
+    """Records with keys of their own, or rows below a header, such as those of a CSV file.
 
     ``keep`` decides which columns are kept; None keeps all. Names of the others are in :attr:`unread`.
     """
@@ -119,27 +148,59 @@ class Records:
         self.unread: dict[str, None] = {}
         self._keep = keep
         self._columns: dict[str, _Cells] = {}
+        # The last rows, which have the same columns: they are put into these together.
+        self._pending: list[Collection[object]] = []
+        self._names: tuple[str, ...] = ()
 
     def add(self, record: Mapping[str, object]) -> None:
         """Add one record; a key with an empty cell counts as a column."""
-        for name, cell in record.items():
-            self.put(name, cell, self.rows)
+        self.add_row(tuple(record), record.values())
+
+    def add_row(self, names: tuple[str, ...], cells: Collection[object]) -> None:
+        """Add one row, with a cell for each of the names."""
+        if names != self._names or len(self._pending) * (len(names) + 1) >= _MOST_PENDING:
+            self._flush()
+            self._names = names
+        self._pending.append(cells)
         self.rows += 1
 
+    def kept(self, names: Iterable[str]) -> dict[str, bool]:
+        """The columns of these names that are kept, from now on there → whether they are of text so far."""
+        self._flush()
+        columns = ((name, self._column(name)) for name in names)
+        return {name: column.is_of_text for name, column in columns if column is not None}
+
+    def add_rows(self, rows: int, columns: Mapping[str, FloatArray | list[str]]) -> None:
+        """Add so many rows by the columns of :meth:`kept`: numbers, nan where there is none, or text."""
+        for name, cells in columns.items():
+            if isinstance(cells, list):
+                self._columns[name].put_all(self.rows, cells)
+            else:
+                self._columns[name].put_floats(self.rows, cells)
+        self.rows += rows
+
     def put(self, name: str, cell: object, row: int) -> None:
-        """Put a cell into a row."""
+        """Put a cell into a row; not after :meth:`add`."""
+        if (column := self._column(name)) is not None:
+            column.put(row, cell)
+
+    def _flush(self) -> None:
+        first = self.rows - len(self._pending)
+        for name, cells in zip(self._names, zip(*self._pending, strict=True), strict=False):
+            if (column := self._column(name)) is not None:
+                column.put_all(first, cells)
+        self._pending = []
+
+    def _column(self, name: str) -> _Cells | None:
+        """The column of this name, from now on there; None where it is not kept."""
         column = self._columns.get(name)
-        if column is None:
-            if name in self.unread:
-                return
+        if column is None and name not in self.unread:
             if self._keep is not None and not self._keep(name):
                 if len(self.unread) < _MOST_COLUMNS:
                     self.unread[name] = None
-                return
-            if len(self._columns) >= _MOST_COLUMNS:
-                return
-            column = self._columns[name] = _Cells(label=folded(name) in RUN_NAMES)
-        column.put(row, cell)
+            elif len(self._columns) < _MOST_COLUMNS:
+                column = self._columns[name] = _Cells(label=folded(name) in RUN_NAMES)
+        return column
 
     def columns(self, size: int) -> tuple[dict[str, Column], tuple[str, ...]]:
         """Return whole columns in the order of their first cell, and notes.
@@ -147,6 +208,7 @@ class Records:
         Where all of them would need many times the file's ``size`` in bytes, those with most values, and a
         note.
         """
+        self._flush()
         most = min(max(size, _FEWEST_CELLS) // max(self.rows, 1), _MOST_COLUMNS - 1)
         names = list(self._columns)
         notes: tuple[str, ...] = ()
@@ -176,50 +238,3 @@ class Records:
             unread=tuple(self.unread),
         )
         return replace(table, **more)
-
-
-class Rows:
-    """Rows of equal length below a header, such as those of a CSV file."""
-
-    def __init__(self, header: Sequence[str], keep: Keep | None = None) -> None:
-        #: Names of the columns that are not kept.
-        self.unread: list[str] = []
-        self._columns: dict[int, tuple[str, _Cells]] = {}
-        self._width = self._flushed = 0
-        self._pending: list[Sequence[str]] = []
-        self._keep = keep
-        for name in header:
-            self.widen(name)
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return self._flushed + len(self._pending)
-
-    def widen(self, name: str) -> None:
-        """Add a column, which is empty in all rows so far."""
-        self._flush()
-        if len(self._columns) < _MOST_COLUMNS and (self._keep is None or self._keep(name)):
-            self._columns[self._width] = name, _Cells(label=folded(name) in RUN_NAMES)
-        else:
-            self.unread.append(name)
-        self._width += 1
-
-    def add(self, row: Sequence[str]) -> None:
-        """Add a row with as many cells as there are columns."""
-        self._pending.append(row)
-        if len(self._pending) * len(row) >= _CHUNK * 64 or len(self._pending) == _CHUNK:
-            self._flush()
-
-    def columns(self) -> dict[str, Column]:
-        """Return the columns."""
-        self._flush()
-        rows = self.rows
-        return {name: cells.filled(rows) for name, cells in self._columns.values()} if rows else {}
-
-    def _flush(self) -> None:
-        if self._pending:
-            for index, (_, cells) in self._columns.items():
-                cells.put_all(self._flushed, [row[index] for row in self._pending])
-            self._flushed += len(self._pending)
-            self._pending = []

@@ -75,9 +75,7 @@ def one_column_per_metric(table: Table) -> Table:
         f"{shown(key)} names the metric of each row: {counted(len(metrics), 'column')} are made of "
         f"{shown(value)}"
     )
-    return replace(
-        table, columns=columns, notes=(*table.notes, note), first_line=None, unreadable=None, hidden={}
-    )
+    return replace(table, columns=columns, notes=(*table.notes, note), first_line=None, hidden={})
 
 
 def _joined_records(

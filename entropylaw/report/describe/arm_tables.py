@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import compress
 
 from entropylaw.report import blocks as b
-from entropylaw.report.numbers import MISSING, format_number, format_percent
+from entropylaw.report.numbers import MISSING, format_number, format_percent, format_step
 from entropylaw.results import Estimate
 from entropylaw.results.arms import AT_END, QUANTITIES, ArmComparison, Decision, Difference, Pair
 from entropylaw.results.result import field_names, replace
@@ -36,28 +37,6 @@ def decided(row: Difference) -> str:
     return f"{word} (Welch's p = {p_text(row.p_welch)})" if row.welch_disagrees else word
 
 
-def shown(result: ArmComparison, pair: Pair) -> Iterator[Difference]:
-    """The differences that are printed, of :data:`QUANTITIES` five: all others are in the document.
-
-    Final reward, reward at equal values of the column, failures where there are any, entropy left, ceiling.
-    """
-    for names in (AT_END, (result.along.quantity,), ("failure_rate",), ("last_entropy",), ("ceiling",)):
-        row = pair.first_of(*names)
-        if row is not None and (row.quantity != "failure_rate" or pair.first_of("living_reward")):
-            yield row
-
-
-def outside_band(result: ArmComparison, pair: Pair) -> Iterator[tuple[str, Estimate, Decision]]:
-    """Where the band of the curves excludes 0: ``from 0.1 to 0.2 nats``, the largest difference, its sign."""
-    if pair.band is None:
-        return
-    for decision, start, stop, (value, low, high) in pair.band.outside:
-        ends = list(dict.fromkeys(format_number(end, 2) for end in (start, stop)))
-        at = f"{'from' if len(ends) > 1 else 'at'} {' to '.join(ends)} {result.along.unit}".rstrip()
-        largest = Estimate(value=value, low=low, high=high, level=result.level, method="simultaneous band")
-        yield at, largest, decision
-
-
 def within(margin: float | None) -> str:
     """``within ±0.01``."""
     return MISSING if margin is None else f"within ±{float(f'{margin:.2g}'):g}"
@@ -78,46 +57,36 @@ def words_of(result: ArmComparison, row: Difference) -> str:
     return words if row.unit in ("", row.quantity) else f"{words}, {row.unit}"
 
 
+def place_of(result: ArmComparison, pair: Pair, row: Difference) -> str | None:
+    """Where a reward is compared: ``step 400``, ``0.10–0.50 nats``."""
+    if row.quantity in AT_END and pair.last_step is not None:
+        return f"step {format_step(pair.last_step)}"
+    if row.quantity == result.along.quantity and pair.common is not None:
+        return _range(*pair.common, result.along.unit)
+    return None
+
+
+def _range(low: float, high: float, unit: str) -> str:
+    """``0.10–0.50 nats``."""
+    return f"{'–'.join(dict.fromkeys(format_number(end, 2) for end in (low, high)))} {unit}".rstrip()
+
+
 def arms(results: Sequence[ArmComparison]) -> b.Table:
-    """A row per arm, the baseline first: failures, what it differs in, final reward, entropy left, ceiling.
+    """A row per arm, the baseline first: failures, last step, final reward, entropy left, ceiling.
 
     Final rewards, entropies and ceilings are means over the runs that did not fail and are not left out.
-    Without a baseline the differences have a table of their own.
     """
-    along = results[0].along
-    has_entropy = along.column == "entropy"
-    heads = list(b.columns("arm", "failed"))
-    if results[0].baseline is not None:
-        heads.append(b.Column("difference", "difference in final reward"))
-        heads.append(b.Column("equal", f"difference at equal {along.column}"))
-    heads.append(b.Column("last_reward", "final reward"))
-    if has_entropy:
-        heads.append(b.Column("along_last", "entropy left, nats"))
-        heads.append(b.Column("ceiling", "ceiling"))
+    heads = [*b.columns("arm", "failed"), b.Column("last_step", "last step", unit="step")]
+    means = {"last_reward": "final reward"}
+    if results[0].along.column == "entropy":
+        means |= {"along_last": "entropy left, nats", "ceiling": "ceiling"}
+    heads += [b.Column(name, label) for name, label in means.items()]
     rows: list[tuple[b.Cell, ...]] = []
     for result in results:
         for arm in sorted(result.arms, key=lambda arm: arm.arm != result.baseline):
-            cells: list[b.Cell] = [
-                result.reward,
-                arm.arm,
-                f"{arm.failed} of {sum(run.n > 0 for run in arm.runs)}",
-            ]
-            if result.baseline is not None:
-                pair = result.pair(arm.arm, result.baseline)
-                cells += [_gap(pair, "living_reward", "last_reward"), _gap(pair, along.quantity)]
-            cells.append(arm.mean_of("last_reward"))
-            if has_entropy:
-                cells.append(arm.mean_of("along_last"))
-                cells.append(arm.mean_of("ceiling"))
-            rows.append(tuple(cells))
-    return replace(of_rewards(heads, rows, results), ranked=True)
-
-
-def _gap(pair: Pair | None, *quantities: str) -> Estimate | None:
-    """The difference in the first of some quantities that the comparison has; None of the baseline itself."""
-    row = None if pair is None else pair.first_of(*quantities)
-    # Why a number is not known is said below the table.
-    return None if row is None else replace(row.estimate, note=None)
+            failed = f"{arm.failed} of {sum(run.n > 0 for run in arm.runs)}"
+            rows.append((result.reward, arm.arm, failed, arm.last_step, *map(arm.mean_of, means)))
+    return of_rewards(heads, rows, results)
 
 
 def of_rewards(
@@ -129,29 +98,71 @@ def of_rewards(
     return b.Table(heads, [row[1:] for row in rows], words=2)
 
 
-def differences(results: Sequence[ArmComparison]) -> b.Table:
-    """A row per comparison and quantity that is printed, and where curves differ, if any.
+def differences(results: Sequence[ArmComparison]) -> Iterator[b.Table]:
+    """A table per quantity that is printed, of :data:`QUANTITIES` five, with a row per comparison.
 
-    Only final reward, reward at equal values of the column and failures are decided.
+    Final reward, reward at equal values of the column, failures where there are any; on request entropy left
+    and ceiling, which are not decided.
     """
+    along = results[0].along.quantity
+    for quantities in (AT_END, (along,), ("failure_rate",), ("last_entropy",), ("ceiling",)):
+        rows: list[tuple[b.Cell, ...]] = []
+        label = ""
+        for result in results:
+            for pair in result.pairs:
+                row = pair.first_of(*quantities)
+                if row is None or (row.quantity == "failure_rate" and not pair.first_of("living_reward")):
+                    continue
+                label = words_of(result, row)
+                # A note is below the tables.
+                difference = replace(row.estimate, note=None)
+                word = decided(row) if row.headline or row.quantity == "failure_rate" else None
+                is_undetectable = row.smallest is None and row.headline and row.p_adjusted is not None
+                rows.append(
+                    (
+                        result.reward,
+                        result.name_of(pair),
+                        place_of(result, pair, row),
+                        difference,
+                        p_text(row.p_adjusted),
+                        word,
+                        "none" if is_undetectable else row.smallest,
+                    )
+                )
+        if rows:
+            is_tested = quantities[0] not in ("last_entropy", "ceiling")
+            yield replace(_of_differences(label, rows, results), detail=not is_tested)
+    yield from _bands(results)
+
+
+def _bands(results: Sequence[ArmComparison]) -> Iterator[b.Table]:
+    """Where the bands of the curves exclude 0, with the largest difference there; none where no one does."""
     rows: list[tuple[b.Cell, ...]] = []
     for result in results:
         for pair in result.pairs:
-            of_pair = (result.reward, result.name_of(pair))
-            for row in shown(result, pair):
-                # A note is below the table.
-                gap = replace(row.estimate, note=None)
-                is_tested = row.headline or row.quantity == "failure_rate"
-                word = decided(row) if is_tested else MISSING
-                of_row = (words_of(result, row), gap, p_text(row.p_adjusted), word)
-                rows.append(of_pair + of_row)
-            for at, largest, decision in outside_band(result, pair):
-                rows.append((*of_pair, f"largest {at}", largest, "band", decision.value))
-    interval = f"difference, {format_percent(results[0].level)} interval"
-    heads = [*b.columns("arm", "quantity"), b.Column("difference", interval)]
-    table = of_rewards([*heads, *b.columns("adjusted_p", "decision")], rows, results)
-    # Without a baseline these are the only differences.
-    return replace(table, detail=results[0].baseline is not None)
+            for decision, start, stop, (value, low, high) in () if pair.band is None else pair.band.outside:
+                largest = Estimate(value=value, low=low, high=high, level=result.level, method="band")
+                place = _range(start, stop, result.along.unit)
+                rows.append((result.reward, result.name_of(pair), place, largest, None, decision.value, None))
+    if rows:
+        yield _of_differences("curves, largest difference", rows, results)
+
+
+def _of_differences(
+    label: str, rows: Sequence[Sequence[b.Cell]], results: Sequence[ArmComparison]
+) -> b.Table:
+    """A table of differences in a quantity; a column without a cell is left out."""
+    heads = [
+        b.Column("arm", label),
+        b.Column("place", "at"),
+        b.Column("difference", f"difference, {format_percent(results[0].level)} interval"),
+        b.Column("adjusted_p", "adjusted p"),
+        b.Column("decision", "decision", kept=True),
+        b.Column("detectable", "detectable"),
+    ]
+    filled = [any(row[i + 1] not in (None, MISSING) for row in rows) for i in range(len(heads))]
+    shown = [(row[0], *compress(row[1:], filled)) for row in rows]
+    return replace(of_rewards(list(compress(heads, filled)), shown, results), ranked=True)
 
 
 def runs(results: Sequence[ArmComparison]) -> b.Table:

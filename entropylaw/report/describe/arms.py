@@ -1,45 +1,25 @@
-"""Arms compared: the answer in a sentence, a row per arm, a line per finding, and all else on request."""
+"""Arms compared: the answer in a sentence, a row per arm, a row per difference, and all else on request."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from typing import NamedTuple
 
 from entropylaw.documents.comparison import ComparisonDocument
 from entropylaw.escaping import counted
 from entropylaw.report import blocks as b
 from entropylaw.report.describe import arm_tables as tables
 from entropylaw.report.figures import figures_of
-from entropylaw.report.numbers import (
-    format_estimate,
-    format_number,
-    format_percent,
-    format_step,
-    value_and_interval,
-)
-from entropylaw.report.words import in_brackets
-from entropylaw.results import Estimate
-from entropylaw.results.arms import AT_END, ArmComparison, Decision, Difference, Pair
+from entropylaw.report.numbers import format_estimate, format_percent
+from entropylaw.results.arms import AT_END, ArmComparison, Decision, Difference
 from entropylaw.results.result import replace, sentences
 
 MOST_NAMED = 3
 """Runs that failed, are left out or in no arm, and that a terminal names."""
 
 FEW = 3
-"""Comparisons that are named in the answer, and whose findings have their numbers; more are counted."""
+"""Comparisons that are named in the answer; more are counted."""
 
 DECIDED = (Decision.above, Decision.below, Decision.same)
-
-WORDS = (*DECIDED, Decision.undecided)
-
-
-class Compared(NamedTuple):
-    """A comparison of two arms in one quantity of the family, under the name that it has in sentences."""
-
-    name: str
-    pair: Pair
-    row: Difference
 
 
 def describe(result: ComparisonDocument | ArmComparison) -> list[b.Block]:
@@ -66,7 +46,7 @@ def missing(result: ComparisonDocument) -> Iterator[str]:
 def _compared(
     results: Sequence[ArmComparison], missing_runs: Sequence[b.Note], grouped: Sequence[b.Note]
 ) -> list[b.Block]:
-    """The figure, the answer, the arms and the findings; the rest on request.
+    """The figure, the answer, the arms and their differences; the rest on request.
 
     The comparisons of all rewards are rows of the same tables.
     """
@@ -79,15 +59,18 @@ def _compared(
         b.paragraphs(*map(answer, results)),
         b.Notes(missing_runs),
         tables.arms(results),
-        b.paragraphs(*chain.from_iterable(map(findings, results))),
-        b.Notes([*_about_arms(result), *grouped]),
-        b.Notes(b.labelled("caution", result.cautions)),
-        b.Notes(b.labelled("note", sentences(result.findings, "note"))),
-        b.Notes(b.labelled("next", _advice(result))),
-        b.Heading("Differences", name="differences"),
-        tables.differences(results),
-        _method(results),
-        b.Notes([note for of_reward in results for note in _unknown(of_reward)], detail=True),
+        *tables.differences(results),
+        b.Notes(
+            [
+                *_about_arms(result),
+                *grouped,
+                *b.labelled("caution", result.cautions),
+                *b.labelled("note", sentences(result.findings, "note")),
+                *b.labelled("next", _advice(result)),
+            ]
+        ),
+        b.Notes(b.labelled("unknown", dict.fromkeys(_unknown(results)))),
+        b.Notes([_method(results)], detail=True),
         b.Heading("Runs", name="runs"),
         tables.runs(results),
     ]
@@ -118,7 +101,7 @@ def answer(result: ArmComparison) -> str:
     equal = f"at equal {result.along.column}"
     if at_end and at_equal and len(compared) == 1:
         # Its one arm is named already.
-        at_equal = _sized(compared[0].row)
+        at_equal = _sized(compared[0][1])
     parts = ["nothing is decided"]
     if at_end or at_equal:
         parts = [at_end or "nothing is decided at the end", f"{equal} {at_equal or 'nothing is decided'}"]
@@ -134,21 +117,21 @@ def answer(result: ArmComparison) -> str:
     return f"{reward}{'; '.join(parts)}"
 
 
-def _compared_in(result: ArmComparison, *quantities: str) -> list[Compared]:
-    """Every comparison in the first of some quantities that it has, if any."""
-    rows = ((pair, pair.first_of(*quantities)) for pair in result.pairs)
-    return [Compared(result.name_of(pair), pair, row) for pair, row in rows if row is not None]
+def _compared_in(result: ArmComparison, *quantities: str) -> list[tuple[str, Difference]]:
+    """The name of every comparison, and its difference in the first of some quantities that it has."""
+    rows = ((result.name_of(pair), pair.first_of(*quantities)) for pair in result.pairs)
+    return [(name, row) for name, row in rows if row is not None]
 
 
-def _outcome(compared: Sequence[Compared], one_verb: str, verb: str) -> str:
+def _outcome(compared: Sequence[tuple[str, Difference]], one_verb: str, verb: str) -> str:
     """``clip_cov ends 0.031 lower``, ``7 end higher, 15 end lower``; empty where nothing is decided."""
     parts: list[str] = []
     for word in DECIDED:
-        names = [one.name for one in compared if tables.word_of(one.row) == word]
+        names = [name for name, row in compared if tables.word_of(row) == word]
         if names:
             said = "the same" if word is Decision.same else word.value
             if len(compared) == 1:
-                said = _sized(compared[0].row)
+                said = _sized(compared[0][1])
             subject = " and ".join(names) if len(compared) <= FEW else str(len(names))
             parts.append(f"{subject} {one_verb if len(names) == 1 else verb} {said}")
     return ", ".join(parts)
@@ -158,90 +141,7 @@ def _sized(row: Difference) -> str:
     """``0.031 lower``, ``the same within ±0.01``."""
     if row.decision is Decision.same:
         return f"the same {tables.within(row.margin)}"
-    return f"{format_estimate(size(row.estimate)).value} {row.decision.value}"
-
-
-def size(estimate: Estimate) -> Estimate:
-    """A difference without its sign, which the word beside it has: the interval turns with the value."""
-    if estimate.value is None or estimate.value >= 0:
-        return estimate
-    low, high = (None if end is None else -end for end in (estimate.high, estimate.low))
-    return replace(estimate, value=-estimate.value, low=low, high=high)
-
-
-def findings(result: ArmComparison) -> Iterator[str]:
-    """A line per place: ``at step 400 lower: clip_cov (adjusted p = 0.00051); not decided: rloo``."""
-    reward = f"{result.reward}, " if result.reward else ""
-    few = len(result.pairs) <= FEW
-    for place, compared in _places(result):
-        parts: list[str] = []
-        for word in (*WORDS, tables.NOT_COMPARABLE):
-            members = [one for one in compared if tables.word_of(one.row) == word]
-            if members:
-                limit = f" {tables.within(result.margin)}" if word == Decision.same else ""
-                parts.append(f"{word}{limit}: {_listed(members, few)}")
-        if parts:
-            yield f"{reward}{place} {'; '.join(parts)}"
-    yield from _further(result, reward)
-
-
-def _places(result: ArmComparison) -> Iterator[tuple[str, list[Compared]]]:
-    """Where rewards are compared, and the comparisons there: at a step, and at equal values of the column."""
-    at_end = _compared_in(result, *AT_END)
-    steps = sorted({one.pair.last_step for one in at_end if one.pair.last_step is not None})
-    yield f"at step {format_step(steps[0])}" if len(steps) == 1 else "at the end", at_end
-    at_equal = _compared_in(result, result.along.quantity)
-    place = f"at equal {result.along.column}"
-    if len(at_equal) == 1 and at_equal[0].pair.common is not None:
-        ends = dict.fromkeys(format_number(end, 2) for end in at_equal[0].pair.common)
-        place += f", {'–'.join(ends)} {result.along.unit}".rstrip()
-    yield place, at_equal
-
-
-def _further(result: ArmComparison, reward: str) -> Iterator[str]:
-    """Where curves differ, of a few comparisons; which arms fail more often; what like spreads decide."""
-    few = len(result.pairs) <= FEW
-    for pair in result.pairs if few else ():
-        for at, largest, decision in tables.outside_band(result, pair):
-            by = value_and_interval(size(largest))
-            yield f"{reward}{at} {decision.value}: {result.name_of(pair)}, by up to {by} (simultaneous band)"
-    for pair in result.pairs:
-        row = pair.first_of("failure_rate")
-        if row is not None and row.decision is not Decision.undecided:
-            often = "more" if row.decision is Decision.above else "less"
-            yield f"{reward}fails {often} often: {result.name_of(pair)} ({_why(row)})"
-    rows_alike = [*_compared_in(result, *AT_END), *_compared_in(result, result.along.quantity)]
-    names = ", ".join(dict.fromkeys(one.name for one in rows_alike if one.row.welch_disagrees))
-    if names and not few:
-        yield f"{reward}decided only with the spreads of all arms, not by Welch's test: {names}"
-
-
-def _listed(members: Sequence[Compared], few: bool) -> str:
-    """The names; of a few with the numbers of each, of more undecided ones with those of all."""
-    if few:
-        return ", ".join(one.name + in_brackets(_why(one.row)) for one in members)
-    names = ", ".join(one.name for one in members)
-    found = sorted(one.row.smallest for one in members if one.row.smallest is not None)
-    if tables.word_of(members[0].row) == Decision.undecided and found:
-        ends = dict.fromkeys(format_number(end, 2) for end in (found[0], found[-1]))
-        names += f" ({'–'.join(ends)} would be found)"
-    return names
-
-
-def _why(row: Difference) -> str:
-    """What a decision is by, what would be found where there is none, or why nothing is known."""
-    if row.p_adjusted is None:
-        return row.estimate.note or ""
-    p = f"adjusted p = {tables.p_text(row.p_adjusted)}"
-    if row.decision is Decision.same and row.inner is not None:
-        return f"{format_percent(row.inner.level)} interval {format_estimate(row.inner).interval}"
-    if row.decision is not Decision.undecided:
-        return f"{p}; Welch's test {tables.p_text(row.p_welch)}" if row.welch_disagrees else p
-    found = "no possible difference" if row.smallest is None else format_number(row.smallest, 2)
-    text = f"{p}; {found} would be found"
-    if (row.seeds_needed or 0) > min(row.seeds):
-        text += f", {tables.within(row.margin).removeprefix('within ')} with {row.seeds_needed} seeds per arm"
-    return text
+    return f"{format_estimate(row.estimate).value.removeprefix('-')} {row.decision.value}"
 
 
 def _about_arms(result: ArmComparison) -> Iterator[b.Note]:
@@ -256,24 +156,6 @@ def _about_arms(result: ArmComparison) -> Iterator[b.Note]:
         reasons |= dict.fromkeys(pair.outside, f"outside the {result.along.column} of the others")
     for note in _named(f"not at equal {result.along.column}", reasons):
         yield replace(note, brief=f"{counted(len(reasons), 'run')}: {', '.join(reasons)}")
-    yield from _longer(result)
-
-
-def _longer(result: ArmComparison) -> Iterator[b.Note]:
-    """The arms that go on after a step at which they are compared, and with which arms."""
-    for arm in result.arms:
-        others: dict[float, list[str]] = {}
-        for pair in result.pairs:
-            step = pair.last_step
-            if arm.arm in (pair.arm, pair.baseline) and step is not None and (arm.last_step or 0.0) > step:
-                others.setdefault(step, []).append(pair.baseline if arm.arm == pair.arm else pair.arm)
-        if others:
-            compared = ", ".join(
-                f"{', '.join(names)} at step {format_step(at)}" for at, names in others.items()
-            )
-            yield b.Note(
-                "goes on", f"{arm.arm}, to step {format_step(arm.last_step)}; compared with {compared}"
-            )
 
 
 def _named(label: str, reasons: Mapping[str, str | None]) -> Iterator[b.Note]:
@@ -295,30 +177,23 @@ def _advice(result: ArmComparison) -> Iterator[str]:
         yield f"--at-equal step compares arms that have no {result.along.column} in common"
 
 
-def _unknown(result: ArmComparison) -> Iterator[b.Note]:
-    """Why differences are unknown, or have no interval; those of one reason together."""
-    reasons: dict[str, dict[str, None]] = {}
-    for pair in result.pairs:
-        for row in tables.shown(result, pair):
-            if row.estimate.note:
-                named = f"{result.name_of(pair)}: {tables.words_of(result, row)}"
-                reasons.setdefault(row.estimate.note, {})[named] = None
-    for reason, rows in reasons.items():
-        yield b.Note("unknown", f"{'; '.join(rows)}: {reason}")
+def _unknown(results: Sequence[ArmComparison]) -> Iterator[str]:
+    """Why differences that are tested are unknown, or have no interval."""
+    for result in results:
+        for pair in result.pairs:
+            notes = (row.estimate.note for row in pair.differences if row.headline)
+            yield from (f"{result.name_of(pair)}: {note}" for note in notes if note)
 
 
-def _method(results: Sequence[ArmComparison]) -> b.Notes:
+def _method(results: Sequence[ArmComparison]) -> b.Note:
     """How p-values and intervals were made, and what counts as the same."""
     result = results[0]
     comparisons = sum(len(result.pairs) for result in results)
     inner = format_percent(1.0 - 2.0 * (1.0 - result.level) / max(1, comparisons))
     unit = f"pairs of one {result.paired}" if result.paired else "seeds"
-    all_arms = "" if result.p_arms is None else "all arms by Brown and Forsythe's test; "
+    all_arms = "" if result.p_arms is None else "; all arms by Brown and Forsythe's test"
     method = (
-        f"{unit} as the unit; p-values of final reward and reward at equal {result.along.column} adjusted "
-        f"by Holm's method over {counted(comparisons, 'comparison')}, intervals not; {all_arms}failures by "
-        f"an exact test, curves by a simultaneous band; same: the {inner} interval lies "
-        f"{tables.within(result.margin)}; would be found: in 80 % of experiments; three seeds "
-        "per arm find 75 to 91 % of what a pooled t-test finds, which takes all spreads for equal"
+        f"{unit} as the unit; p-values by Holm's method over {counted(comparisons, 'comparison')}{all_arms}; "
+        f"same: the {inner} interval lies {tables.within(result.margin)}; detectable: in 80 % of experiments"
     )
-    return b.Notes([b.Note("method", method)], detail=True)
+    return b.Note("method", method)

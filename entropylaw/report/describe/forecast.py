@@ -22,7 +22,7 @@ STEPS = (
 def describe(result: Forecast) -> list[b.Block]:
     """A forecast without the fit that it is of."""
     about = f"forecast from step {format_step(result.last_step)}, level {format_number(result.now)}"
-    return [b.Heading(result.run, 2, about), *with_law(result)]
+    return b.on_axis(result.axis, [b.Heading(result.run, 2, about), *with_law(result)])
 
 
 def with_law(ahead: Forecast) -> list[b.Block]:

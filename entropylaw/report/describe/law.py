@@ -13,6 +13,7 @@ from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import (
     format_number,
     format_percent,
+    format_probability,
     format_r_squared,
     format_step,
     odds_words,
@@ -22,7 +23,7 @@ from entropylaw.results import FEWEST_FOR_MEMORY, Verdict
 from entropylaw.results.columns import Choice
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import NO_SCORE
+from entropylaw.results.result import INCOMPLETE, NO_SCORE
 
 FORM_COLUMNS = (
     b.Column("form", "functional form", lambda form: form_label(form.form)),
@@ -37,6 +38,7 @@ TOPIC_OF = {
     "dead-groups": b.STATE,
     "reward-smoothed": b.STATE,
     "gross-outlier": b.READING,
+    INCOMPLETE: b.READING,
     "reward-ends": b.READING,
     "dynamic-batches": b.READING,
 }
@@ -61,7 +63,7 @@ def describe(result: Fit) -> list[b.Block]:
     read: list[b.Block] = []
     if notes := findings(result, b.READING):
         read = [b.Heading("Read and dropped", name="read", topic=b.READING), b.Notes(notes)]
-    return sections(result, result, b.Heading(result.run, 2, series), further=read)
+    return b.on_axis(result.axis, sections(result, result, b.Heading(result.run, 2, series), further=read))
 
 
 def table(result: Fit) -> b.Table:
@@ -142,18 +144,18 @@ def _of_state(fit: Fit) -> list[b.Block]:
         over = f"change since step {words.since_words(state)}"
     lost = words.about_state(state)[0] if fit.is_broken else ""
     unseen = f"changes below {format_number(state.would_show, 2)} would not show"
-    facts = [
-        b.Fact("now", state.now, lost),
-        b.Fact("change in all", state.gained),
-        b.Fact(over, state.change, unseen),
-        b.Fact("gain that counts", f"{state.gain:.3g}"),
-        b.Fact("noise of an evaluation", state.noise, "standard deviation"),
+    facts: list[tuple[str, b.Cell, str]] = [
+        ("now", state.now, lost),
+        ("change in all", state.gained, ""),
+        (over, state.change, unseen),
+        ("gain that counts", f"{state.gain:.3g}", ""),
+        ("noise of an evaluation", state.noise, "standard deviation"),
     ]
     keep = fit.keep
     if keep is not None and not keep.is_last:
         better = f"at step {format_step(keep.step)}; better than the last, {p_words(keep.p_better)}"
-        facts.append(b.Fact("level to keep", keep.level, better))
-    return [b.Facts(state.word, facts, f"{format_percent(fit.level)} interval")]
+        facts.append(("level to keep", keep.level, better))
+    return [_numbers(state.word, f"{format_percent(fit.level)} interval", facts)]
 
 
 def _of_law(fit: Fit) -> list[b.Block]:
@@ -177,18 +179,24 @@ def _of_law(fit: Fit) -> list[b.Block]:
         title += ", for reference only"
     return [
         b.paragraphs(words.sentence(word)),
-        b.Facts(title, _numbers(fit, law), f"{format_percent(law.level)} interval ({law.ceiling.method})"),
+        _numbers(title, f"{format_percent(law.level)} interval, {law.ceiling.method}", _of_fit(fit, law)),
         b.table_of(FORM_COLUMNS, law.forms),
         b.Notes([*skipped, b.Note("", probabilities)]),
         b.OnRequest("last third", lambda: _kept_word(law)),
     ]
 
 
-def _numbers(fit: Fit, law: LawFit) -> list[b.Fact]:
+def _numbers(title: str, interval: str, rows: Sequence[tuple[str, b.Cell, str]]) -> b.Table:
+    """A table of numbers, each with its name and its description."""
+    heads = (b.Column("name", title), b.Column("value", f"value, {interval}"), b.Column("note"))
+    return b.Table(heads, rows)
+
+
+def _of_fit(fit: Fit, law: LawFit) -> list[tuple[str, b.Cell, str]]:
     """The coefficients of the law, and the evidence about it."""
-    facts = [
-        b.Fact("a", law.a, "reward lost per unit of exp(H)"),
-        b.Fact("b", law.b, f"correlation with a {law.correlation:.3f}"),
+    facts: list[tuple[str, b.Cell, str]] = [
+        ("a", law.a, "reward lost per unit of exp(H)"),
+        ("b", law.b, f"correlation with a {law.correlation:.3f}"),
     ]
     if not fit.is_broken:
         of_ceiling = "b − a"
@@ -196,34 +204,28 @@ def _numbers(fit: Fit, law: LawFit) -> list[b.Fact]:
             of_ceiling += f", extrapolated over {format_number(law.lowest_entropy, 2)} nats"
         if law.max_reward is not None:
             of_ceiling += f", at most {law.max_reward:g}"
-        facts.append(b.Fact("reward at H = 0", law.ceiling, of_ceiling))
+        facts.append(("reward at H = 0", law.ceiling, of_ceiling))
     if fit.drop_per_100_steps is not None:
-        facts.append(
-            b.Fact("drop per 100 steps", fit.drop_per_100_steps, "nats of entropy, over the last third")
-        )
-    facts.append(b.Fact("R²", format_r_squared(law.r_squared), "least squares, entropy as logged"))
+        facts.append(("drop per 100 steps", fit.drop_per_100_steps, "nats of entropy, over the last third"))
+    facts.append(("R²", format_r_squared(law.r_squared), "least squares, entropy as logged"))
     residuals = law.residuals
-    memory = "probability"
-    if law.n < FEWEST_FOR_MEMORY:
-        memory += f"; not known below {FEWEST_FOR_MEMORY} evaluations"
     facts += [
-        b.Fact("effective sample size", f"{residuals.effective_n:.1f}", f"of {counted(law.n, 'evaluation')}"),
-        b.Fact("residual sd", residuals.sd),
-        b.Fact("residual lag-1 correlation", residuals.lag1),
-        b.Fact("slow drift", residuals.drift_share, "of the residual variance", "%"),
-        b.Fact("long memory", residuals.long_memory, memory, "probability"),
+        ("effective sample size", f"{residuals.effective_n:.1f}", f"of {counted(law.n, 'evaluation')}"),
+        ("residual sd", residuals.sd, ""),
+        ("residual lag-1 correlation", residuals.lag1, ""),
+        ("slow drift", format_percent(residuals.drift_share), "of the residual variance"),
     ]
+    if law.n >= FEWEST_FOR_MEMORY:
+        facts.append(("long memory", format_probability(residuals.long_memory), "probability"))
     if law.entropy_noise is not None:
-        facts.append(b.Fact("noise of the entropy", law.entropy_noise, "nats, removed by smoothing"))
+        facts.append(("noise of the entropy", law.entropy_noise, "nats, removed by smoothing"))
     tests = law.tests
     return [
         *facts,
-        b.Fact("curves in H to the step", odds_words(tests.odds_entropy), f"odds; {tests.more}"),
-        b.Fact("the law to the step", odds_words(tests.odds_law), "odds"),
-        b.Fact("the law to a line in H", odds_words(tests.odds_line), "odds"),
-        b.Fact(
-            "direction", tests.p_direction, "probability that reward falls as entropy rises", "probability"
-        ),
+        ("curves in H to the step", odds_words(tests.odds_entropy), f"odds; {tests.more}"),
+        ("the law to the step", odds_words(tests.odds_law), "odds"),
+        ("the law to a line in H", odds_words(tests.odds_line), "odds"),
+        ("direction", format_probability(tests.p_direction), "P that reward falls as entropy rises"),
     ]
 
 

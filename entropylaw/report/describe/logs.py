@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from entropylaw.documents.document import ColumnsDocument
-from entropylaw.escaping import counted, listing, shown
+from entropylaw.escaping import counted, listing
 from entropylaw.paths import hostless
 from entropylaw.report import blocks as b
-from entropylaw.report.numbers import format_number
+from entropylaw.report.numbers import format_number, format_step
 from entropylaw.report.words import meaning
-from entropylaw.results.columns import Candidate, ColumnReport, Decoy
-
-_MOST = 8
-"""Candidates and rejected columns shown to people with what is known of them; the others by name."""
+from entropylaw.results.columns import ColumnReport
 
 _MOST_NAMES = 300
 """Other columns that are listed; CSV and JSON have them all."""
@@ -27,11 +24,14 @@ other."""
 
 
 def describe(result: ColumnsDocument | ColumnReport) -> list[b.Block]:
-    """The columns of every run: those that would be used, the candidates, and the others."""
+    """A row per column with a role in every run; those with a star would be used."""
     if isinstance(result, ColumnsDocument):
         return [block for run in result.runs for block in describe(run)]
     source = result.source
-    about = f"{hostless(source.path)} ({source.format}, {counted(source.rows, 'record')})"
+    about = f"{hostless(source.path)} ({source.format}, {counted(source.rows, 'record')}"
+    if source.unread:
+        about += f", {100 * source.unread:.2g} % not read"
+    about += ")"
     usable = b.Verdict("usable", "the columns with a star would be used", True)
     hint = ""
     if result.problem is not None:
@@ -39,66 +39,49 @@ def describe(result: ColumnsDocument | ColumnReport) -> list[b.Block]:
         hint = result.problem.hint
     elif result.no_entropy is not None:
         hint = result.no_entropy.hint
-    steps = f"{counted(result.steps, 'step')}, {result.first_step:g} to {result.last_step:g}"
+    evaluations = f"; {counted(result.pairs, 'evaluation')}"
+    dropped = Counter(result.read_dropped) + Counter(result.dropped)
+    unknown = [name for name, role in result.others.items() if not role]
+    others = counted(len(unknown), "other column")
+    if unknown:
+        others += f": {listing(unknown, _MOST_NAMES)}"
+    if len(unknown) > _MOST_NAMES:
+        others += "; --format csv has them all"
     notes = [
         b.Note("trainer", f"{result.trainer}: {result.trainer_why}"),
-        b.Note("step", f"'{result.step_column}' ({steps}): {result.step_why}"),
-        *_candidates("entropy", result.entropy),
-        *_candidates("reward", result.reward),
+        b.Note("no law", "" if result.no_entropy is None else result.no_entropy.message),
+        b.Note("pair", "" if result.pair is None else f"{result.pair}: {result.pair_why}{evaluations}"),
+        *b.labelled("dropped", (f"{reason} ({number})" for reason, number in sorted(dropped.items()))),
+        *b.labelled("note", result.notes),
+        *b.labelled("caution", result.cautions),
+        b.Note("other", others),
     ]
-    if result.no_entropy is not None:
-        notes.append(b.Note("no law", result.no_entropy.message))
-    if result.pair is not None:
-        evaluations = counted(result.pairs, "evaluation")
-        notes.append(b.Note("pair", f"{result.pair}: {result.pair_why}; {evaluations}"))
-    dropped = Counter(result.read_dropped) + Counter(result.dropped)
-    notes += b.labelled("dropped", (f"{reason} ({number})" for reason, number in sorted(dropped.items())))
-    notes += b.labelled("no entropy", (f"'{decoy.column}': {decoy.why}" for decoy in result.decoys[:_MOST]))
-    notes += _more("no entropy", result.decoys)
-    for name, (start, end) in sorted(result.coefficients.items()):
-        notes.append(b.Note("coefficient", f"'{name}': {format_number(start)} to {format_number(end)}"))
-    notes += b.labelled("note", result.notes) + b.labelled("caution", result.cautions)
-    notes += _others(result)
-    return [b.Heading(result.run, 2, about), usable, b.Notes([b.Note("hint", hint)]), b.Notes(notes)]
+    heads = b.columns("role", "column", "values", "range", "meaning", "why")
+    rows = [_of_people(row) for row in _roles(result) if row["role"] != "other" or row["why"]]
+    return [
+        b.Heading(result.run, 2, about),
+        usable,
+        b.Notes([b.Note("hint", hint)]),
+        b.Table(heads, rows, words=len(heads)),
+        b.Notes(notes),
+    ]
+
+
+def _of_people(row: b.Row) -> tuple[b.Cell, ...]:
+    """The cells of a column of a log for people: its role has a star where it would be used."""
+    low, high = (row.get(end) for end in ("low", "high"))
+    ends = ""
+    if isinstance(low, float) and isinstance(high, float):
+        written = format_step if row["role"] == "step" else format_number
+        ends = f"{written(low)} to {written(high)}"
+    role = f"{row['role']} *" if row["used"] else row["role"]
+    return role, row["column"], row.get("values", ""), ends, row.get("meaning", ""), row["why"]
 
 
 def table(result: ColumnsDocument | ColumnReport) -> b.Table:
     """A row per column with a role."""
     runs = result.runs if isinstance(result, ColumnsDocument) else (result,)
     return b.table_of(COLUMNS, (row for run in runs for row in _roles(run)))
-
-
-def _candidates(role: str, candidates: Sequence[Candidate]) -> Iterator[b.Note]:
-    """A note per candidate; the one that would be used has a star."""
-    if not candidates:
-        yield b.Note(role, "none found")
-    for candidate in candidates[:_MOST]:
-        values = "no usable values"
-        facts = meaning(candidate.meaning)
-        if candidate.low is not None and candidate.high is not None:
-            ends = f"{format_number(candidate.low)} to {format_number(candidate.high)}"
-            values = f"{counted(candidate.usable, 'value')}, {ends}"
-        text = f"'{candidate.column}' ({values}{f'; {facts}' if facts else ''}): {candidate.why}"
-        yield b.Note(f"{role} *" if candidate.used else role, text)
-    yield from _more(role, candidates)
-
-
-def _more(role: str, columns: Sequence[Candidate | Decoy]) -> list[b.Note]:
-    """The names of the columns that are not described, in one sentence, if there are any."""
-    rest = [column.column for column in columns[_MOST:]]
-    return [b.Note(role, f"and {len(rest)} more: {listing(rest, _MOST_NAMES)}")] if rest else []
-
-
-def _others(report: ColumnReport) -> list[b.Note]:
-    """The columns without a role: what they could be, and those of which nothing is known."""
-    unknown = [name for name, role in report.others.items() if not role]
-    could_be = (f"{shown(name)}: {role}" for name, role in report.others.items() if role)
-    text = counted(len(unknown), "other column")
-    if unknown:
-        text += f": {listing(unknown, _MOST_NAMES)}"
-    if len(unknown) > _MOST_NAMES:
-        text += "; --format csv has them all"
-    return [*b.labelled("could be", could_be), b.Note("other", text)]
 
 
 def _roles(report: ColumnReport) -> Iterator[b.Row]:
@@ -111,9 +94,10 @@ def _roles(report: ColumnReport) -> Iterator[b.Row]:
         for candidate in candidates:
             row: b.Row = {name: getattr(candidate.meaning, name) for name in _MEANING}
             row |= {name: getattr(candidate, name) for name in ("column", "used", "low", "high", "why")}
-            yield base | row | {"values": candidate.usable, "role": role}
+            row |= {"values": candidate.usable, "meaning": meaning(candidate.meaning)}
+            yield base | row | {"role": role}
     for name, (low, high) in sorted(report.coefficients.items()):
-        yield base | {"role": "coefficient", "column": name, "low": low, "high": high}
+        yield base | {"role": "coefficient", "column": name, "low": low, "high": high, "why": ""}
     for decoy in report.decoys:
         yield base | {"role": "no entropy", "column": decoy.column, "why": decoy.why}
     for name, reason in report.others.items():

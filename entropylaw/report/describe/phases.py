@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
 
 from entropylaw.documents.document import Entry, PhasesDocument
 from entropylaw.escaping import counted
@@ -24,7 +23,7 @@ from entropylaw.results.result import replace
 EXPLODES = "explodes"
 
 IN_ROWS = ("entropy-exploded", "entropy-eruption")
-"""Cautions that the rows of the curves say in short."""
+"""Cautions that a terminal does not repeat: the rows of the curves say them in short."""
 
 METHOD = "differences of windows, drift + noise integrated out"
 
@@ -67,7 +66,7 @@ SHARES = b.columns("at", "mean", "low", "high")
 """A row per share of the run of a curve over several runs."""
 
 ACROSS = (
-    b.Column("curve", "curve", attrgetter("name")),
+    b.Column("curve", "curve", lambda curve: CURVES[curve.name]),
     *b.columns("runs", "rising", "not_rising", "unknown"),
     b.Column("share", "rises in", unit="%", estimate=True),
     b.Column("rise", "rise, nats", estimate=True),
@@ -223,16 +222,12 @@ def _sections(run: Entry[PhaseFit]) -> list[b.Block]:
         return [b.Verdict("refused", f"{run.refusal.message} [{run.refusal.slug}]"), hint]
     notes = b.labelled("note", [*phases.notes, *run.notes])
     badge = b.Verdict(_answer(phases), _about(phases), True)
-    cautions = [finding for finding in phases.findings if finding.severity == "caution"]
-    in_rows = [finding.sentence for finding in cautions if finding.code in IN_ROWS]
-    others = [finding.sentence for finding in cautions if finding.code not in IN_ROWS]
-    return [
-        badge,
-        *_numbers(phases),
-        *figures_of("phases", run),
-        b.Notes([*b.labelled("caution", others), *notes]),
-        b.Notes(b.labelled("caution", in_rows), detail=True),
+    cautions = [
+        b.Note("caution", finding.sentence, "" if finding.code in IN_ROWS else None)
+        for finding in phases.findings
+        if finding.severity == "caution"
     ]
+    return [badge, *_numbers(phases), *figures_of("phases", run), b.Notes([*cautions, *notes])]
 
 
 def _numbers(phases: PhaseFit) -> list[b.Block]:
@@ -252,48 +247,21 @@ def _numbers(phases: PhaseFit) -> list[b.Block]:
     return [b.Table(heads, rows, words=len(heads)), b.Notes([b.Note("method", METHOD, "")])]
 
 
-def _over_runs(curve: PooledCurve) -> b.Note:
-    """What one curve does over several runs."""
-    parts = []
-    if curve.share is not None:
-        known = counted(curve.rising + curve.not_rising, "run")
-        parts.append(f"rises in {curve.rising} of {known}, {value_and_interval(curve.share, '%')}")
-    if curve.unknown:
-        parts.append(f"{counted(curve.unknown, 'run')} cannot tell")
-    means = (
-        ("mean rise {}", curve.rise, "nats"),
-        ("rises from {} of the run on", curve.onset, "%"),
-        ("settles at {} of the run", curve.settled, "%"),
-    )
-    for wording, mean, unit in means:
-        if mean is not None:
-            parts.append(wording.format(value_and_interval(mean, unit)))
-    return b.Note(CURVES[curve.name], "; ".join(parts))
-
-
 def _across(across: PhasesAcross) -> list[b.Block]:
-    notes = list(map(_over_runs, across.curves))
+    levels = {curve.share.level for curve in across.curves if curve.share is not None}
+    curve = replace(ACROSS[0], label=" ".join([*map(format_percent, levels), "intervals"]))
+    notes = []
     if across.orders:
         orders = ", ".join(f"{word} in {counted(number, 'run')}" for word, number in across.orders.items())
         if across.delta is not None:
             share = value_and_interval(across.delta, "%")
             orders += f"; planning rises {share} of the run after execution settles (mean)"
         notes.append(b.Note("order", orders))
-    # The one published number is of another quantity than token entropy, and no test.
-    eye = "HICRA reports, by eye, that the semantic entropy of strategic n-grams rises in 3 of 8 models"
-    rows: list[b.Row] = []
-    for summary in across.each:
-        row: b.Row = {curve.name: curve.verdict for curve in summary.curves}
-        rows.append(row | {"run": summary.run, "verdict": summary.verdict})
-    heads = [b.Column("run", "run"), b.Column("verdict", "order")]
-    heads += [b.Column(curve.name, CURVES[curve.name]) for curve in across.curves]
     return [
         b.Heading(f"Phases of {across.runs} runs together", name="across"),
+        b.table_of([curve, *ACROSS[1:]], across.curves),
         b.Notes([*notes, *b.labelled("note", across.notes)]),
         *figures_of("across", across),
-        b.paragraphs(f"{eye} (arXiv:2509.03646)."),
-        b.Heading("Run by run", name="turns"),
-        replace(b.table_of(heads, rows), detail=True),
     ]
 
 

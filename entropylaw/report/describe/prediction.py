@@ -62,7 +62,7 @@ def _of_run(entry: Entry[RunPrediction], result: RunPrediction) -> list[b.Block]
     ]
     notes.append(b.Note("no forecast", result.no_forecast or ""))
     ahead = [] if result.forecast is None else forecast.with_law(result.forecast)
-    return [*blocks, b.Notes(notes), *ahead]
+    return b.on_axis(result.axis, [*blocks, b.Notes(notes), *ahead])
 
 
 def _law_words(result: RunPrediction) -> str:

@@ -22,6 +22,7 @@ from entropylaw.report.describe import law, phases
 from entropylaw.report.describe.run_table import COLUMNS, ORDER, REFUSED, overview, reward_words, state_of
 from entropylaw.report.figures import figures_of
 from entropylaw.report.numbers import format_percent
+from entropylaw.results.axis import STEP
 from entropylaw.results.fit import Fit
 from entropylaw.results.result import replace
 from entropylaw.units import UNIT_WORDS
@@ -61,13 +62,14 @@ def of_rewards(reports: Sequence[RunReport], planned: float | None = None) -> li
     if fits:
         about += f" · {law.about(max(fits, key=lambda fit: fit.n_rewards))}"
     rows = [index_row(run, "") for run in reports]
-    return [
+    blocks = [
         b.Heading(reports[0].fit.run, 2, about),
         overview(rows, Column("label", "reward")),
         b.Notes(words.stop_notes(rows, lambda row: row.label or "", planned)),
         b.Notes(b.labelled("refused", refused)),
         *figures_of("rewards", entries),
     ]
+    return b.on_axis(fits[0].axis if fits else STEP, blocks)
 
 
 def table(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> b.Table:
@@ -170,7 +172,7 @@ def _of_run(report: RunReport, further: Sequence[b.Block] = ()) -> list[b.Block]
         return [heading, verdict, refusal, *further, *_read(run)]
     dropped = sum(number for reason, number in _dropped(run) if not _is_ahead(run, reason))
     heading = b.Heading(run.run, 2, law.about(fit, run.columns, dropped))
-    return law.sections(fit, run, heading, further=further) + _read(run)
+    return b.on_axis(fit.axis, law.sections(fit, run, heading, further=further) + _read(run))
 
 
 def _read(run: Entry[Fit]) -> list[b.Block]:

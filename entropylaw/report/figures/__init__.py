@@ -16,6 +16,7 @@ from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.report.figures.palette import ARM_COLOURS
 from entropylaw.report.numbers import format_percent, p_words
 from entropylaw.results import FormAnswer, Why
+from entropylaw.results.axis import STEP, on_axis
 from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
@@ -58,7 +59,9 @@ class FigureEntry:
     def caption(self, part: Any) -> str:
         """The sentence below it, from the part."""
         words = CAPTIONS[self.name]
-        return words(part) if callable(words) else words
+        caption = words(part) if callable(words) else words
+        first = part[0] if isinstance(part, Sequence) else part
+        return on_axis(caption, getattr(getattr(first, "result", first), "axis", STEP))
 
 
 def answer_of(part: Entry[Fit] | Fit) -> Fit:
@@ -113,10 +116,15 @@ def _law_caption(part: Entry[Fit] | Fit) -> str:
 
 
 def better_form(law: LawFit) -> FormAnswer | None:
-    """The most probable functional form, where it is not the law and is drawn."""
+    """The most probable functional form, where it is not the law and is drawn.
+
+    Where the step explains the reward as well, a constant is not drawn: it is one beside a drift over steps.
+    """
     from entropylaw.analysis.forms import FORMS
 
     best = law.best
+    if best.form == "constant" and law.why in (Why.step, Why.neither):
+        return None
     is_drawn = best.form in FORMS and FORMS[best.form].colour is not None
     return best if best.form != "law" and is_drawn else None
 
@@ -173,8 +181,6 @@ def _arms_caption(part: ArmComparison) -> str:
 CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "law": _law_caption,
     "forecast": _forecast_caption,
-    "curves": "The rewards against entropy: the evaluations, coloured by step, the law, and dashed a more "
-    "probable curve. The square is the law's value at H = 0.",
     "rewards": "The rewards and the entropy with the step to keep of each reward (diamond). Dashed is the "
     "forecast with its interval.",
     "phases": lambda part: (
@@ -182,14 +188,12 @@ CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
         f"settled, with {format_percent(part.result.level)} intervals; sharp rises as triangles."
     ),
     "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
+    "arms_by_step": "Reward by step. Thin lines are runs, thick ones means over the runs that did not "
+    "fail or end early.",
     "arms": _arms_caption,
     "pass_pair": lambda pair: (
         f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "
         f"{format_percent(pair.level)} band, which holds all k together; problems are the unit."
-    ),
-    "flow": lambda pair: (
-        f"Problems from {pair.base} to {pair.now}: below the bars are those that are solved (a sample is "
-        f"right with a probability above {pair.solved:g}), each by its most probable fate."
     ),
     "pass_at_k": lambda part: (
         f"pass@k over the number of samples, with {format_percent(part.level)} intervals over problems."
@@ -205,16 +209,15 @@ FIGURES = (
     FigureEntry("forecast", "fit", "reward and entropy by step, the step to keep, and ahead", "Forecast of"),
     FigureEntry("law", "law", "reward against entropy", "The law on", "the law"),
     FigureEntry("rewards", "rewards", "several rewards over the steps", "Rewards of"),
-    FigureEntry("curves", "rewards", "several rewards against entropy", "Rewards against entropy of"),
     FigureEntry(
         "phases", "phases", "entropies of planning and execution, and when they rise and settle", "Phases of"
     ),
     FigureEntry("turns", "across", "mean entropies of several runs", "Mean entropies of", "mean entropies"),
+    FigureEntry("arms_by_step", "arms", "reward by step of the arms", "Arms by step:", "the arms by step"),
     FigureEntry("arms", "arms", "reward against entropy of the arms", "Arms:", "the arms"),
     FigureEntry(
         "pass_pair", "samples_pair", "pass@k of two tables, and their difference", "pass@k:", "pass@k"
     ),
-    FigureEntry("flow", "samples_pair", "problems kept, gained and lost", "Problems:", "problems"),
     FigureEntry("pass_at_k", "samples", "pass@k of the first step and the last", "pass@k:", "pass@k by step"),
     FigureEntry(
         "distinct_right",

@@ -40,6 +40,30 @@ def arms_figure(result: ArmComparison) -> Figure:
     return _overlay(result)
 
 
+def by_step_figure(result: ArmComparison) -> Figure:
+    """Reward over the steps: runs thin, and means of the arms thick; of many arms the baseline dark.
+
+    Raises ValueError: no run has evaluations, or rewards are compared at equal steps, which is this figure.
+    """
+    if result.along.is_step:
+        raise ValueError("the figure of the arms is over steps already")
+    if not any(run.steps for arm in result.arms for run in arm.runs):
+        raise ValueError("no run of these arms has evaluations")
+    arms = ordered(result)
+    with p.panels([2.0], keys=_keys(result), left=0.56, right=0.1) as (figure, (axes,)):
+        for i, arm in enumerate(arms):
+            which = i if is_overlay(result) else min(i, 1)
+            colour = p.colour(ARM_COLOURS[which])
+            for run in arm.runs:
+                axes.plot(run.steps, run.by_step, color=colour, zorder=3, linewidth=0.5, alpha=0.6)
+            if arm.steps:
+                axes.plot(arm.steps, arm.by_step, color=colour, zorder=5, **_LOOKS[which])
+        axes.set_ylabel("reward")
+        curves = [run.by_step for arm in arms for run in arm.runs if run.by_step]
+        axes.set_ylim(*p.padded(*limits(curves), 0.05, 0.05))
+    return figure
+
+
 def draw_on(axes: Axes, result: ArmComparison) -> None:
     """The curves of all arms on given axes; of many arms the baseline's and, in blue, the others'."""
     for i, arm in enumerate(ordered(result)):
@@ -105,12 +129,8 @@ def _overlay(result: ArmComparison) -> Figure:
     arms = ordered(result)
     colours = {arm.arm: name for arm, name in zip(arms, ARM_COLOURS, strict=False)}
     bands = [(pair, pair.band) for pair in result.pairs if pair.band is not None]
-    keys = []
-    for arm, look in zip(arms, _LOOKS, strict=False):
-        label = f"{short(one_line(arm.arm), 34)}, {counted(len(arm.runs), 'seed')}"
-        keys.append((colours[arm.arm], f"{label}, {arm.failed} failed" if arm.failed else label, look))
     heights = [1.8] + [0.7] * len(bands)
-    with p.panels(heights, keys=keys, left=0.56, right=0.1) as (figure, (axes, *below)):
+    with p.panels(heights, keys=_keys(result), left=0.56, right=0.1) as (figure, (axes, *below)):
         for arm, look in zip(arms, _LOOKS, strict=False):
             _arm(axes, arm, p.colour(colours[arm.arm]), **look)
         axes.set_ylabel("reward")
@@ -138,6 +158,24 @@ def _overlay(result: ArmComparison) -> Figure:
                 )
         figure.axes[-1].set_xlabel(_column_label(result), labelpad=2)
     return figure
+
+
+def _keys(result: ArmComparison) -> list[p.Key]:
+    """Lines of the key: the arms with their seeds; of many arms the baseline, and the others together."""
+    arms = ordered(result)
+    if not is_overlay(result):
+        others = f"{len(arms) - 1} other arms"
+        return [
+            (ARM_COLOURS[0], short(one_line(arms[0].arm), 34), _LOOKS[0]),
+            (ARM_COLOURS[1], others, _LOOKS[1]),
+        ]
+    keys: list[p.Key] = []
+    for i, arm in enumerate(arms):
+        label = f"{short(one_line(arm.arm), 34)}, {counted(len(arm.runs), 'seed')}"
+        if arm.failed:
+            label += f", {arm.failed} failed"
+        keys.append((ARM_COLOURS[i], label, _LOOKS[i]))
+    return keys
 
 
 def short(text: str, most: int) -> str:

@@ -14,14 +14,13 @@ from entropylaw.report.figures.plotting import Kind, figure_bytes, style
 
 DRAWINGS: Mapping[str, Callable[[Any], figure.Figure]] = {
     "law": law.law_figure,
-    "curves": rewards.curves_figure,
     "rewards": rewards.rewards_figure,
     "forecast": forecast.forecast_figure,
     "phases": phases.phase_figure,
     "turns": phases.across_figure,
+    "arms_by_step": arms.by_step_figure,
     "arms": arms.arms_figure,
     "pass_pair": samples.pair_figure,
-    "flow": samples.flow_figure,
     "pass_at_k": samples.pass_figure,
     "distinct_right": samples.distinct_figure,
 }

@@ -50,14 +50,14 @@ def forecast_figure(part: Entry[Fit] | Fit | Forecast) -> Figure:
         if fit.law is not None:
             draw_entropy(panels[1], fit, fit.law)
             panels[1].set_ylabel("entropy (nats)")
-        panels[-1].set_xlabel("step")
+        panels[-1].set_xlabel(fit.axis)
     return figure
 
 
 def draw_on(axes: Axes, part: Entry[Fit] | Fit | Forecast) -> None:
     """The band ahead on given axes, which may have the rewards of the run already; of a fit with these."""
     if isinstance(part, Forecast):
-        axes.set(xlabel="step", ylabel="reward")
+        axes.set(xlabel=part.axis, ylabel="reward")
         start = (part.last_step, part.now)
         _fan(axes, part, start, part.rewards, p.colour("blue"))
         # What is there already stays in sight.
@@ -67,7 +67,7 @@ def draw_on(axes: Axes, part: Entry[Fit] | Fit | Forecast) -> None:
     fit = answer_of(part)
     axes.set_xlim(*steps_of(fit))
     draw_reward(axes, fit)
-    axes.set(xlabel="step", ylabel=reward_label(part))
+    axes.set(xlabel=fit.axis, ylabel=reward_label(part))
     colour = p.colour(_title_colour(fit))
     axes.set_title(run_title(fit), loc="left", color=colour, fontweight="bold", fontsize=8)
 
@@ -78,10 +78,10 @@ def run_title(fit: Fit) -> str:
     if state is None:
         return f"state not known: {fit.no_state}"
     if state.lost is not None:
-        return f"broken: the reward is lost since step {format_step(state.since)}"
+        return f"broken: the reward is lost since {fit.axis} {format_step(state.since)}"
     if state.has_ended:
-        return f"broken: no usable reward after step {format_step(state.since)}"
-    return f"{state.word}: {format_number(state.now.value)} at step {format_step(state.last_step)}"
+        return f"broken: no usable reward after {fit.axis} {format_step(state.since)}"
+    return f"{state.word}: {format_number(state.now.value)} at {fit.axis} {format_step(state.last_step)}"
 
 
 def _title_colour(fit: Fit) -> str:
@@ -107,7 +107,7 @@ def draw_reward(axes: Axes, fit: Fit, *, named: bool = True) -> None:
     if fit.keep is not None:
         axes.plot([fit.keep.step], [fit.keep.level], "D", color=p.colour("ink"), markersize=3.5, zorder=6)
         if named:
-            _name_kept(axes, fit.keep, steps, rewards)
+            _name_kept(axes, fit, fit.keep, steps, rewards)
     _shade_broken(axes, fit)
     # Where there is no reward at all, the title says it.
     if fit.state is not None and fit.state.lost is not None:
@@ -162,11 +162,11 @@ def steps_of(fit: Fit) -> tuple[float, float]:
     return p.padded(first, last, 0.025, 0.12 if is_end_missing else 0.025)
 
 
-def _name_kept(axes: Axes, keep: Kept, steps: FloatArray, rewards: FloatArray) -> None:
+def _name_kept(axes: Axes, fit: Fit, keep: Kept, steps: FloatArray, rewards: FloatArray) -> None:
     """The step to keep and its level, above the evaluations around it."""
     step = keep.step
     level = keep.level
-    text = f"keep step {format_step(step)}: {format_number(level)}"
+    text = f"keep {fit.axis} {format_step(step)}: {format_number(level)}"
     low, high = axes.get_xlim()
     is_left = 2 * step < low + high
     # A letter takes 4.6 points, with some room.

@@ -18,6 +18,7 @@ from entropylaw.report.figures import answer_of, better_form, draws_zero, reward
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.palette import PALETTE
 from entropylaw.results import Verdict, Why
+from entropylaw.results.axis import on_axis
 from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
 
@@ -60,7 +61,7 @@ def law_figure(part: Entry[Fit] | Fit) -> Figure:
         axes.set_ylabel(reward_label(part))
         strip.set_ylabel("residual")
         strip.set_xlabel("entropy H (nats per token)", labelpad=2)
-        _step_key(figure, axes, law)
+        _step_key(figure, axes, law, fit.axis)
     return figure
 
 
@@ -86,10 +87,10 @@ def law_title(fit: Fit, law: LawFit) -> str:
         finding = "follows the law"
     elif law.why is not None:
         finding = _FINDINGS.get(law.why, law.why.value)
-    return f"{finding}, R² {numbers.format_r_squared(law.r_squared)}"
+    return f"{on_axis(finding, fit.axis)}, R² {numbers.format_r_squared(law.r_squared)}"
 
 
-def draw_law(axes: Axes, fit: Fit, law: LawFit, *, with_names: bool = True) -> None:
+def draw_law(axes: Axes, fit: Fit, law: LawFit) -> None:
     """The evaluations, the law, the better curve, the band of the average, and the reward at H = 0."""
     is_zero_drawn = draws_zero(fit)
     lowest = float(law.entropy.min())
@@ -116,13 +117,12 @@ def draw_law(axes: Axes, fit: Fit, law: LawFit, *, with_names: bool = True) -> N
             line.set_dashes((5.0, 2.0))
     _scatter(axes, law, law.reward, size=10.0 if law.n <= _FEW else 4.0)
     # On the right there is room for the names of the curves.
-    axes.set_xlim(*p.padded(lowest, float(law.entropy.max()), 0.035, 0.19 if with_names else 0.03))
-    axes.set_ylim(*_reward_limits(law, lines, with_zero=is_zero_drawn, above=0.16 if with_names else 0.06))
+    axes.set_xlim(*p.padded(lowest, float(law.entropy.max()), 0.035, 0.19))
+    axes.set_ylim(*_reward_limits(law, lines, with_zero=is_zero_drawn))
     if is_zero_drawn:
-        _mark_zero(axes, law, with_name=with_names)
-    if with_names:
-        named = [(form, float(rewards[-1]), colours[form]) for form, rewards in lines.items()]
-        p.name_ends(axes, float(entropy[-1]), named)
+        _mark_zero(axes, law)
+    named = [(form, float(rewards[-1]), colours[form]) for form, rewards in lines.items()]
+    p.name_ends(axes, float(entropy[-1]), named)
 
 
 def _colours_of_forms(fit: Fit, law: LawFit) -> dict[str, str]:
@@ -134,16 +134,14 @@ def _colours_of_forms(fit: Fit, law: LawFit) -> dict[str, str]:
     return colours
 
 
-def _reward_limits(
-    law: LawFit, lines: Mapping[str, FloatArray], *, with_zero: bool, above: float
-) -> tuple[float, float]:
+def _reward_limits(law: LawFit, lines: Mapping[str, FloatArray], *, with_zero: bool) -> tuple[float, float]:
     """The ends of the axis of rewards: all evaluations are inside, and the reward at H = 0 where it is drawn.
 
     Of lines that leave the evaluations far behind only a part is shown.
     """
     near = np.array(p.limits(law.reward, chain.from_iterable(lines.values()), 0.6, 0.0, 0.0))
     ceiling = [law.ceiling.low, law.ceiling.value, law.ceiling.high] if with_zero else []
-    return p.limits(near, ceiling, np.inf, 0.06, above)
+    return p.limits(near, ceiling, np.inf, 0.06, 0.16)
 
 
 def _scatter(axes: Axes, law: LawFit, values: FloatArray, *, size: float) -> None:
@@ -163,7 +161,7 @@ def _scatter(axes: Axes, law: LawFit, values: FloatArray, *, size: float) -> Non
     )
 
 
-def _mark_zero(axes: Axes, law: LawFit, *, with_name: bool) -> None:
+def _mark_zero(axes: Axes, law: LawFit) -> None:
     """The law's reward at H = 0 with its interval, and its numbers at the upper edge, or the lower one."""
     value = float(law.ceiling)
     colour = p.colour("blue")
@@ -181,8 +179,6 @@ def _mark_zero(axes: Axes, law: LawFit, *, with_name: bool) -> None:
         markeredgecolor=p.colour("ring"),
         markeredgewidth=0.6,
     )
-    if not with_name:
-        return
     low, high = axes.get_ylim()
     is_above = 2 * value >= low + high
     at = 0.95 if is_above else 0.05
@@ -203,7 +199,7 @@ def _mark_zero(axes: Axes, law: LawFit, *, with_name: bool) -> None:
     )
 
 
-def _step_key(figure: Figure, axes: Axes, law: LawFit) -> None:
+def _step_key(figure: Figure, axes: Axes, law: LawFit, axis: str) -> None:
     """One row above the axes: dots in the colours of the first step to the last."""
     width, height = figure.get_size_inches()
     y = height * (1 - axes.get_position().y1) - 0.17
@@ -221,7 +217,7 @@ def _step_key(figure: Figure, axes: Axes, law: LawFit) -> None:
             markersize=3.6,
             rasterized=law.n > p.MOST_VECTOR_POINTS,
         )
-    p.write(figure, float(x[-1]) - 0.08, y, f"step {numbers.format_step(law.step[0])}", ha="right")
+    p.write(figure, float(x[-1]) - 0.08, y, f"{axis} {numbers.format_step(law.step[0])}", ha="right")
 
 
 def _steps() -> LinearSegmentedColormap:

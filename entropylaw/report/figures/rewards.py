@@ -1,4 +1,4 @@
-"""Several rewards of a run as small panels below one another: over the steps, and against the entropy."""
+"""Several rewards of a run over the steps, as small panels below one another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from entropylaw.documents.document import Entry
 from entropylaw.report.figures import plotting as p
 from entropylaw.report.figures.forecast import draw_entropy, draw_reward, steps_of
-from entropylaw.report.figures.law import draw_law
 from entropylaw.results.fit import Fit
 
 
@@ -21,28 +20,13 @@ def rewards_figure(entries: Sequence[Entry[Fit]]) -> Figure:
     entropies = {entry.columns["entropy"].column: fit for entry, fit in pairs if fit.law is not None}
     with _panels(len(pairs) + len(entropies)) as (figure, panels):
         panels[-1].set_xlim(*_union([steps_of(fit) for _, fit in pairs]))
+        panels[-1].set_xlabel(pairs[0][1].axis, labelpad=2)
         for axes, (entry, fit) in zip(panels, pairs, strict=False):
             draw_reward(axes, fit, named=False)
             _title(axes, entry.reward)
         for axes, (column, fit) in zip(panels[len(pairs) :], entropies.items(), strict=True):
             draw_entropy(axes, fit, fit.lawful())
             _title(axes, f"{column} (nats)")
-    return figure
-
-
-def curves_figure(entries: Sequence[Entry[Fit]]) -> Figure:
-    """The rewards against the entropy, with the law of each."""
-    pairs = [(entry, fit) for entry, fit in _fitted(entries) if fit.law is not None]
-    if not pairs:
-        raise ValueError("no reward has a law")
-    limits: list[tuple[float, float]] = []
-    with _panels(len(pairs)) as (figure, panels):
-        for axes, (entry, fit) in zip(panels, pairs, strict=True):
-            draw_law(axes, fit, fit.lawful(), with_names=False)
-            limits.append(axes.get_xlim())
-            _title(axes, entry.reward)
-        panels[-1].set_xlabel("entropy H (nats per token)", labelpad=2)
-        panels[-1].set_xlim(*_union(limits))
     return figure
 
 

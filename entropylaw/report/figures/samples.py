@@ -1,9 +1,8 @@
-"""pass@k over k, right answers at equal pass@1, and what became of the problems."""
+"""pass@k over k, and right answers at equal pass@1."""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,6 @@ from matplotlib.figure import Figure
 
 from entropylaw.documents.samples import PairedSamples, SamplesDocument
 from entropylaw.report.figures import plotting as p
-
-FATES = {"kept": "green", "gained": "blue", "lost": "vermilion", "neither": "grey"}
-"""What became of a problem → its colour."""
 
 
 def passes(document: SamplesDocument, row: int) -> list[tuple[int, float, float, float]]:
@@ -92,42 +88,6 @@ def distinct_figure(document: SamplesDocument) -> Figure:
             axes.plot(x[-1:], y[-1:], "s", color=p.colour(colour), markersize=4.5)
         axes.set_xlabel("pass@1", labelpad=2)
         axes.set_ylabel(f"distinct right answers in {document.rarefied}")
-    return figure
-
-
-def flow_figure(pair: PairedSamples) -> Figure:
-    """How many problems were kept, gained and lost: from those solved before to those solved now.
-
-    Raises ValueError: there are too few samples.
-    """
-    if pair.no_fates:
-        raise ValueError(pair.no_fates)
-    counts = {fate.fate: len(fate.problems) for fate in pair.fates}
-    keys = [(FATES[name], f"{name} {count}", {"linewidth": 5}) for name, count in counts.items()]
-    ends: list[dict[str, tuple[float, float]]] = []
-    for order in (("kept", "lost", "gained", "neither"), ("kept", "gained", "lost", "neither")):
-        edges = np.cumsum([0, *map(counts.__getitem__, order)]).tolist()
-        ends.append(dict(zip(order, pairwise(edges), strict=True)))
-    with p.panels([1.4], keys=keys) as (figure, (axes,)):
-        for name, colour in FATES.items():
-            low, high = ends[0][name]
-            to_low, to_high = ends[1][name]
-            if high > low:
-                axes.fill_between(
-                    [0.0, 1.0],
-                    [low, to_low],
-                    [high, to_high],
-                    color=p.colour(colour),
-                    alpha=0.55,
-                    linewidth=0,
-                )
-        axes.set_xticks([0.0, 1.0], [p.shown(pair.base[-22:]), p.shown(pair.now[-22:])])
-        axes.set_xlim(-0.15, 1.15)
-        for x, names in ((0.0, ("kept", "lost")), (1.0, ("kept", "gained"))):
-            top = max(ends[int(x)][name][1] for name in names)
-            axes.plot([x - 0.06, x + 0.06], [top, top], color=p.colour("ink"), linewidth=1.2)
-        axes.set_ylabel("problems")
-        axes.set_xlabel("below the bars: solved", labelpad=2)
     return figure
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from entropylaw.escaping import one_line, spreadsheet_cell
 from entropylaw.kinds import DETAILS
-from entropylaw.report.blocks import Block, Cell, Facts, Heading, Notes, Table, Verdict, by_run
+from entropylaw.report.blocks import Block, Cell, Heading, Notes, Table, Verdict, by_run
 from entropylaw.report.describe import describe, table
-from entropylaw.report.numbers import fact_rows, row_text, with_minus
+from entropylaw.report.numbers import row_text, with_minus
 from entropylaw.report.render import text
 
 
@@ -76,14 +76,12 @@ def _latex_text(result: Any) -> str:
     """
     tex = "% \\usepackage{booktabs}, and an engine that reads UTF-8\n"
     blocks = describe(result)
-    if not any(isinstance(block, Facts | Table) for block in blocks):
+    if not any(isinstance(block, Table) for block in blocks):
         blocks.append(table(result))
     for block in blocks:
         match block:
             case Heading():
                 tex += f"\n% {one_line(block.text)}\n"
-            case Facts():
-                tex += _tabular((block.title, "value", block.interval, ""), fact_rows(block), 1)
             case Table():
                 # LaTeX has no letters for a line of bars.
                 letters = [column.unit != "trace" for column in block.columns]

@@ -147,7 +147,6 @@ def environment() -> Environment:
     )
     templates.filters |= {
         "cell": numbers.cell_text,
-        "fact": numbers.fact_text,
         "estimate": numbers.format_estimate,
         "sparkline": sparkline,
         "typeset": typeset,
@@ -164,7 +163,7 @@ def environment() -> Environment:
     }
     templates.globals["colours"] = Markup(palette.css())
     # The policy of a page allows this script alone.
-    script = files("entropylaw.report").joinpath("templates/order.js").read_bytes()
+    script = files("entropylaw.report").joinpath("templates/filter.js").read_bytes()
     digest = b64encode(sha256(script).digest()).decode()
     templates.globals |= {"script": Markup(script.decode()), "script_hash": f"sha256-{digest}"}
     return templates
@@ -188,70 +187,37 @@ def sparkline(trace: Trace) -> Markup:
 
     The box holds the series; of a fan that goes far beyond it only a part is shown.
     """
-    fan = _fan_in_reach(trace)
-    box = _box_of(trace, fan)
-    drawn = ""
-    if trace.lost_since is not None:
-        left = box.x(max(trace.lost_since, box.first_step))
-        drawn += f'<rect class="lost" x="{left:.1f}" y="0" width="{120 - left:.1f}" height="24"/>'
-    if fan:
-        upper = box.points([(step, top) for step, _, _, top in fan])
-        lower = box.points([(step, bottom) for step, bottom, _, _ in reversed(fan)])
-        middle = box.points([(step, value) for step, _, value, _ in fan])
-        drawn += f'<polygon points="{upper} {lower}"/><polyline class="next" points="{middle}"/>'
-    path = box.points(zip(trace.steps, trace.values, strict=True))
-    return Markup(f'{drawn}<polyline points="{path}"/>')
-
-
-_Fan = Sequence[tuple[float, float, float, float]]
-"""Steps ahead, each with the low end, the value and the high end of a forecast."""
-
-
-class _Box(NamedTuple):
-    """Where the first step and the lowest value are, and the units of the box per step and per value."""
-
-    first_step: float
-    low: float
-    across: float
-    up: float
-
-    def x(self, step: float) -> float:
-        """A step's distance from the left of the box."""
-        return 2 + (step - self.first_step) * self.across
-
-    def points(self, series: Iterable[tuple[float, float]]) -> str:
-        """Points of an SVG; each number has one decimal, which is left out where it is 0."""
-        written = []
-        for step, value in series:
-            x = f"{self.x(step):.1f}".removesuffix(".0")
-            y = f"{22 - (value - self.low) * self.up:.1f}".removesuffix(".0")
-            written.append(f"{x},{y}")
-        return " ".join(written)
-
-
-def _fan_in_reach(trace: Trace) -> _Fan:
-    """The fan as far as it is near the series."""
     low = min(trace.values)
     high = max(trace.values)
     reach = 0.75 * ((high - low) or abs(high) or 1.0)
-
-    def within(value: float) -> float:
-        return min(max(value, low - reach), high + reach)
-
-    return [(step, within(bottom), within(value), within(top)) for step, bottom, value, top in trace.fan]
-
-
-def _box_of(trace: Trace, fan: _Fan) -> _Box:
-    """The box that holds a series, its fan, and the beginning of what is lost."""
-    first_step = trace.steps[0]
-    last_step = max([trace.steps[-1], *(step for step, *_ in fan)])
+    least = low - reach
+    most = high + reach
+    fan = [(step, *(min(max(y, least), most) for y in values)) for step, *values in trace.fan]
+    low = min([low, *(min(values) for _, *values in fan)])
+    high = max([high, *(max(values) for _, *values in fan)])
+    first = trace.steps[0]
+    last = max([trace.steps[-1], *(step for step, *_ in fan)])
     if trace.lost_since is not None:
         # There may be no reward after that step.
-        last_step = max(last_step, trace.lost_since + 0.1 * (last_step - first_step))
-    low = min([*trace.values, *(bottom for _, bottom, _, _ in fan)])
-    high = max([*trace.values, *(top for _, _, _, top in fan)])
+        last = max(last, trace.lost_since + 0.1 * (last - first))
     # A series of one step or of one value has no range.
-    return _Box(first_step, low, 116.0 / ((last_step - first_step) or 1.0), 20.0 / ((high - low) or 1.0))
+    across = 116.0 / ((last - first) or 1.0)
+    up = 20.0 / ((high - low) or 1.0)
+
+    def line(series: Iterable[tuple[float, float]]) -> str:
+        points = (f"{2 + (x - first) * across:.1f},{22 - (y - low) * up:.1f}" for x, y in series)
+        return " ".join(points).replace(".0", "")
+
+    drawn = ""
+    if trace.lost_since is not None:
+        left = 2 + max(trace.lost_since - first, 0.0) * across
+        drawn += f'<rect class="lost" x="{left:.1f}" y="0" width="{120 - left:.1f}" height="24"/>'
+    if fan:
+        outline = [(step, top) for step, _, _, top in fan]
+        outline += [(step, bottom) for step, bottom, *_ in reversed(fan)]
+        middle = line((step, value) for step, _, value, _ in fan)
+        drawn += f'<polygon points="{line(outline)}"/><polyline class="next" points="{middle}"/>'
+    return Markup(f'{drawn}<polyline points="{line(zip(trace.steps, trace.values, strict=True))}"/>')
 
 
 def typeset(text: str) -> str:

@@ -8,7 +8,7 @@ from itertools import groupby
 from entropylaw.escaping import counted, markdown_cell
 from entropylaw.report import blocks as b
 from entropylaw.report.figures import NAMED
-from entropylaw.report.numbers import fact_text, row_text
+from entropylaw.report.numbers import row_text
 
 MOST_BYTES = 59_000
 """Comments on the common forges end near 64 kB; runs and rows beyond are counted and left out."""
@@ -75,14 +75,6 @@ def _block(block: b.Block, figures: Figures, room: int) -> Iterator[Iterable[str
             yield [f"![{NAMED[block.name].label or block.name}]({figures[block.name]})"]
         case b.Notes():
             yield from _notes(block)
-        case b.Facts():
-            lines = [f"| {_escaped_text(block.title)} | value | {_escaped_text(block.interval)} | |"]
-            lines.append("| --- | ---: | --- | --- |")
-            for fact in block.facts:
-                value, interval, note = fact_text(fact)
-                cells = (markdown_cell(fact.name), _cell(fact.value, value), interval, _escaped_text(note))
-                lines.append(f"| {' | '.join(cells)} |")
-            yield lines
         case b.Table():
             yield _table(block, room)
 

@@ -11,8 +11,6 @@ from entropylaw.kinds import ALL, TOPICS
 from entropylaw.report.blocks import (
     Answers,
     Block,
-    Column,
-    Facts,
     Heading,
     Note,
     Notes,
@@ -22,7 +20,7 @@ from entropylaw.report.blocks import (
     by_run,
     is_gate,
 )
-from entropylaw.report.numbers import fact_rows, row_text
+from entropylaw.report.numbers import row_text
 
 COUNTED = {
     "quantity": ("quantity", "quantities"),
@@ -152,12 +150,6 @@ def _block(block: Block, notes: Sequence[Note], width: int) -> Iterator[str]:
                     label = ""
                 before = note.label
                 yield from _hung(f"  {label:<{width}}  " if note.label else "  ", note.text)
-        case Facts():
-            rows = [(block.title, "value", "", ""), *fact_rows(block)]
-            name, value, interval, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
-            yield f"  {block.title:<{name}}  {'value':>{value}}  {block.interval}"
-            for row in rows[1:]:
-                yield from _hung(f"  {row[0]:<{name}}  {row[1]:>{value}}  {row[2]:<{interval}}  ", row[3])
         case Table():
             yield from _table(block)
 
@@ -179,8 +171,8 @@ def _layout(
 ) -> tuple[dict[int, int], str]:
     """The numbers of the columns that are shown, with their widths; and the gap between two of them.
 
-    Where a line is too short for all, those of the least weight are left out, if they have one; otherwise
-    labels are wrapped, then cells of words.
+    Where a line is too short for all, labels are wrapped; then, of columns that have a weight, the last are
+    left out, but for four and those that are kept; then cells of words are wrapped.
     """
     widths = [_longest(column) for column in zip(labels, *cells, strict=True)]
     room = COLUMNS.get()
@@ -189,32 +181,26 @@ def _layout(
         return dict(enumerate(widths)), gap
     gap = "  "
     words = [max(label.split(), key=len, default="") for label in labels]
-    columns = list(zip(words, *cells, strict=True))
+    columns: list[tuple[str, ...]] = list(zip(words, *cells, strict=True))
+    shown = list(range(len(widths)))
     if table.overview or table.ranked:
-        return _that_fit(table.columns, list(map(_longest, columns)), room, len(gap)), gap
-    return dict(enumerate(_narrowed(widths, columns, room - len(gap) * len(widths)))), gap
+        # Names are wrapped.
+        columns[0] = tuple(line for text in columns[0] for line in wrapped(text, room // 3))
+        least = list(map(_longest, columns))
+        for i in reversed(shown[1:]):
+            if len(shown) <= 4 or sum(least[i] + len(gap) for i in shown) <= room:
+                break
+            if not table.columns[i].kept:
+                shown.remove(i)
+    narrowed = _narrowed(
+        [widths[i] for i in shown], [columns[i] for i in shown], room - len(gap) * len(shown)
+    )
+    return dict(zip(shown, narrowed, strict=True)), gap
 
 
 def _longest(texts: Iterable[str]) -> int:
     """The number of characters of the longest text."""
     return max(map(len, texts))
-
-
-def _that_fit(columns: Sequence[Column], widths: Sequence[int], room: int, gap: int) -> dict[int, int]:
-    """The columns that fit, at least four, with their widths: the first, of names, is narrowed.
-
-    The last columns are left out, of those that are not kept.
-    """
-    fitting = dict(enumerate(widths))
-    fitting[0] = min(widths[0], room // 3)
-    for i in reversed(range(1, len(columns))):
-        if len(fitting) <= 4 or sum(fitting.values()) + gap * len(fitting) <= room:
-            break
-        if not columns[i].kept:
-            del fitting[i]
-    others = sum(fitting.values()) - fitting[0]
-    fitting[0] = min(fitting[0], max(room - others - gap * len(fitting), _CELL))
-    return fitting
 
 
 def _narrowed(widths: Sequence[int], columns: Sequence[Sequence[str]], room: int) -> list[int]:
@@ -235,8 +221,9 @@ def _narrowed(widths: Sequence[int], columns: Sequence[Sequence[str]], room: int
             room = room + less
     fitted = []
     for wide, width in zip(widths, narrow, strict=True):
-        fitted.append(wide if wide - width <= room else width)
-        room -= fitted[-1] - width
+        more = max(min(wide - width, room), 0)
+        fitted.append(width + more)
+        room -= more
     return fitted
 
 

@@ -26,11 +26,11 @@ _ENTRY = r"""'(?P<key>[^'\\{}]{1,300}+)':[ ]
       | (?P<other>'(?:[^'\\]|\\.){0,4000}+' | "(?:[^"\\]|\\.){0,4000}+"
           | [a-z][\w.]{0,40}+\([^(){}]{0,400}+\) | None | True | False
           | \[[^\[\]{}]{0,4000}+\]%s)
-    )(?P<end>\}%s|,(?:[ ]|$))"""
-#: Pairs of a dict; of one that may be in a list; and of one that may hold dicts, which are left out.
-PAIR, LISTED_PAIR, NESTING_PAIR = (
+    )(?P<end>\}|,(?:[ ]|$))"""
+#: Pairs of a dict that may be in a list, and of one that may hold dicts, which are left out.
+LISTED_PAIR, NESTING_PAIR = (
     re.compile(_ENTRY % parts, re.VERBOSE | re.IGNORECASE | re.ASCII)
-    for parts in (("", "(?!,)"), ("", ""), (r" | \{[^{}]{0,4000}+\}", ""))
+    for parts in ("", r" | \{[^{}]{0,4000}+\}")
 )
 
 # A line of a box.
@@ -89,13 +89,12 @@ def plain(line: str) -> str:
 
 
 def dict_pairs(
-    line: str, position: int, grammar: re.Pattern[str] = PAIR
+    line: str, position: int, grammar: re.Pattern[str] = NESTING_PAIR
 ) -> tuple[dict[str, float], bool, int]:
     """Read ``'key': value`` pairs of a dict as Python prints it, from behind its brace to its end.
 
     Returns the numbers, whether the dict ended there, and where reading ended; other values are left out.
-    A pair counts only with the comma or the brace behind it, for without one its number may lack digits. A
-    comma behind the brace means that the dict is within another one, unless it may be in a list.
+    A pair counts only with the comma or the brace behind it, for without one its number may lack digits.
     """
     values: dict[str, float] = {}
     while len(values) < MOST_PAIRS and (pair := grammar.match(line, position)):

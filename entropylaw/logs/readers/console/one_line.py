@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from entropylaw.escaping import counted
-from entropylaw.logs.readers.console import BAD_PAIR, NESTING_PAIR, Printout, Row, dict_pairs, read_lines
+from entropylaw.logs.readers.console import BAD_PAIR, Printout, Row, dict_pairs, read_lines
 from entropylaw.logs.runs.number_parsing import classify
 from entropylaw.logs.runs.step_column import ROLLOUT_AXES
 from entropylaw.logs.sources.registry import FormatFunctions
@@ -17,31 +16,44 @@ from entropylaw.logs.sources.registry import FormatFunctions
 
 # Not after a word or a slash: "training/global_step:3 - " is a pair inside such a line, not its start.
 _VERL_STEP = re.compile(r"(?<![\w/])step:(\d+) - ")
+# What stands before and behind the number of a pair.
+_VERL_PAIR = re.compile(r"(.+:(?:np\.float64\()?)[-+.0-9e]+(\)?)")
+# The pattern of a line with more pairs takes longer to make than it saves.
+_MOST_ALIKE = 512
 _CALL_PAIR = re.compile(r"([^:]+)(:)((?:\w+\.)?\w+\(.*\))", re.DOTALL)
 
 
 def _verl_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
     """verl: ``step:12 - actor/entropy:0.354 - critic/score/mean:0.433`` anywhere in a line."""
+    keys: tuple[str, ...] = ()
+    alike: re.Pattern[str] | None = None
     for heading in filter(None, map(_VERL_STEP.search, lines)):
+        line = heading.string[heading.start() :]
+        if alike and (numbers := alike.fullmatch(line)):
+            with suppress(ValueError):
+                yield dict(zip(keys, map(float, numbers.groups()), strict=True))
+                continue
         record: dict[str, float] = {}
-        for key, number, is_text in map(_verl_pair, heading.string[heading.start() :].split(" - ")):
+        pairs = line.split(" - ")
+        for pair in pairs:
+            called = _CALL_PAIR.fullmatch(pair.strip())
+            key, _, value = called.groups() if called else pair.rpartition(":")
+            number, is_text = classify(value)
             if is_text or not key.strip():
                 printout.dropped[BAD_PAIR] += 1
             else:
                 record[key.strip()] = number
+        keys = tuple(record)
+        alike = _lines_like(pairs) if len(keys) == len(pairs) <= _MOST_ALIKE else None
         yield record
 
 
-def _verl_pair(pair: str) -> tuple[str, float, bool]:
-    """Return the key and the number of ``key:value``, and whether the value is text."""
-    key, _, value = pair.rpartition(":")
-    with suppress(ValueError):  # nearly all values are plain numbers; all else is parsed in full
-        number = float(value) if value.isascii() and "_" not in value else math.nan
-        if number == number:
-            return key, number, False
-    called = _CALL_PAIR.fullmatch(pair.strip())
-    key, _, value = called.groups() if called else (key, "", value)
-    return key, *classify(value)
+def _lines_like(pairs: Sequence[str]) -> re.Pattern[str] | None:
+    """The pattern of lines that differ from one by its numbers alone, as most do from the line before."""
+    shapes = [shape.groups() for shape in map(_VERL_PAIR.fullmatch, pairs) if shape]
+    if len(shapes) < len(pairs):
+        return None
+    return re.compile(" - ".join(f"{re.escape(a)}([-+.0-9e]{{1,60}}){re.escape(b)}" for a, b in shapes))
 
 
 # --- slime ------------------------------------------------------------------------------------------------
@@ -74,12 +86,12 @@ def _slime_rows(lines: Iterable[str], printout: Printout) -> Iterator[Row]:
         ends = [*map(re.Match.start, openings), len(line)][1:]
         for opened, stop in zip(openings, ends, strict=True):
             entry = line[:stop]
-            values, ended, end = dict_pairs(entry, opened.end(), NESTING_PAIR)
+            values, ended, end = dict_pairs(entry, opened.end())
             while not ended:
                 printout.dropped[BAD_PAIR] += 1
                 if (pair := _NEXT_PAIR.search(entry, end)) is None:
                     break
-                further, ended, end = dict_pairs(entry, pair.end(), NESTING_PAIR)
+                further, ended, end = dict_pairs(entry, pair.end())
                 values |= further
             step = rollouts.step(opened["kind"], int(opened["number"]))
             # Durations are left out, too: two processes print them at different times.
@@ -157,7 +169,7 @@ _VERL = "line of verl's console ('step:1 - actor/entropy:0.35 - …')"
 _SLIME = "line of slime's console (\"rollout 1: {'rollout/raw_reward': 0.35, …}\")"
 
 verl = FormatFunctions(
-    lambda content: _VERL_STEP.search(content.opening) is not None,
+    lambda content: "step:" in content.opening and _VERL_STEP.search(content.opening) is not None,
     lambda content: read_lines(content, "step:", _verl_rows, _VERL),
 )
 slime = FormatFunctions(

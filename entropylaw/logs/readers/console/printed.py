@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from entropylaw.logs.readers.console import BAD_PAIR, CUT_ENTRY, NESTING_PAIR, box_cells, dict_pairs
+from entropylaw.logs.readers.console import BAD_PAIR, CUT_ENTRY, box_cells, dict_pairs
 from entropylaw.logs.readers.jsonl import leaves
 from entropylaw.logs.runs.number_parsing import (
     DECIMAL_COMMA,
@@ -198,7 +198,7 @@ class Prints:
         if isinstance(value, dict):
             return self._of_object(value)
         start = _OPENS.match(text)
-        values, closed, _ = dict_pairs(text, start.end() if start else 0, NESTING_PAIR)
+        values, closed, _ = dict_pairs(text, start.end() if start else 0)
         if closed:
             return list(values.items())
         damaged = text.rstrip().endswith("}")

@@ -252,7 +252,7 @@ def _counted(entries: list[_Entry], total: float) -> tuple[str, list[float], str
     at = [float(numbers[place - 1]) if place else 0.0 for place in places]
     every = total / numbers[-1] if total and numbers.size and not falls else 0.0
     if not every or abs(every - round(every)) > _ROUNDED * every:
-        return "entry", at, f"no step is logged: entries are counted{falls}{gaps}"
+        return "entry", at, f"the log does not number its entries: they are counted{falls}{gaps}"
     note = f"{len(numbers)} entries in {total:.0f} steps, so that logging_steps is {round(every)}"
     return "step", [round(every) * place for place in at], f"steps are counted: {note}{gaps}"
 

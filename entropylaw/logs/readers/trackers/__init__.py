@@ -33,8 +33,6 @@ class Damage:
     def __init__(self) -> None:
         #: How many bytes there are in all.
         self.size = 0
-        #: Where the last complete record ends.
-        self.whole = 0
         self._first = self._places = self._end = 0
 
     def add(self, start: int, end: int) -> None:

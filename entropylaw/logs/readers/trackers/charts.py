@@ -336,7 +336,7 @@ def _read_tensorboard_curve(content: Content) -> Table:
         columns[label] = [run] * len(cells["step"])
     if table.rows == 1000:  # by default, drawn from all that were logged
         notes += ("1000 points, as many as TensorBoard's page gives: steps between may be missing",)
-    return replace(table, columns=columns, notes=(*table.notes, *notes), partial=True, unreadable=None)
+    return replace(table, columns=columns, notes=(*table.notes, *notes), partial=True)
 
 
 def _head(content: Content) -> str:

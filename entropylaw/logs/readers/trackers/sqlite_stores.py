@@ -177,7 +177,7 @@ def _read_trackio(content: Content) -> Table:
             columns=columns,
             rows=records.rows + bad.total(),
             dropped={UNREADABLE: bad.total()} if bad else {},
-            lost=tuple(run for run, run_id in bad if (run, run_id) not in runs),
+            broken=bad.total(),
             notes=notes,
             settings=_trackio_settings(database) if len(runs) == 1 else {},
         )
@@ -274,7 +274,7 @@ def read_mlflow(content: Content) -> Table:
             content.extent,
             Counter({UNREADABLE: bad.total()}),
             tuple(_mlflow_notes(content.local_file(), of_deleted, len(uuids))),
-            lost=tuple(labels.get(uuid, uuid) for uuid in bad if uuid not in uuids),
+            broken=bad.total(),
             settings=_mlflow_settings(connection, uuids[0]) if len(uuids) == 1 else {},
             unread=tuple(unread),
             labelled=True,

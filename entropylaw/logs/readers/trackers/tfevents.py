@@ -82,7 +82,9 @@ def read(content: Content) -> Table:
                 "name the event file of the run; hyperparameters have one of their own",
             )
         raise damage.none_complete(content.path, "with a scalar")
-    table = rows.table(len(content.data), dropped, damage.notes, lost_bytes=damage.size)
+    table = rows.table(
+        len(content.data), dropped, damage.notes, lost_bytes=damage.size, broken=dropped[UNREADABLE]
+    )
     # A record with a bad checksum is a damaged place, and counted already.
     return table if dropped[BAD_CHECKSUM] else replace(table, dropped={**table.dropped, **damage.dropped})
 

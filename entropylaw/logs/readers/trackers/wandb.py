@@ -112,7 +112,6 @@ def leveldb_records(data: bytes, damage: Damage) -> Iterator[bytes]:
             damage.add(at, following)
         at = following
         if parts and kind in (_FULL, _LAST):
-            damage.whole = at
             yield b"".join(parts)
             parts = []
     if parts:
@@ -157,6 +156,7 @@ class _History:
             columns=columns,
             rows=rows + self._lost[UNREADABLE],
             dropped=added(self._lost, damage.dropped),
+            broken=self._lost[UNREADABLE],
             notes=(*damage.notes, *column_notes),
             settings=relevant(self._settings),
             config=self._settings,
