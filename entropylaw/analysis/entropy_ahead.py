@@ -46,8 +46,8 @@ def entropy_ahead(
     first = [float(grid[below.argmax()]) if (below := reached >= p).any() else None for p in bounds]
     note = None
     if None in first:
-        end = "" if first[1] is None else " by the upper end of the interval"
-        note = f"{target:.3g} nats are not reached{end} within ten times the length of the run so far"
+        end = "" if first[1] is None else " by the upper end"
+        note = f"{target:.3g} nats are not reached{end} within ten lengths of the run"
     # A whole interval above the target is spent after all steps that were looked at.
     first[0] = float(grid[-1]) if first[0] is None else first[0]
     return path, Estimate(value=first[1], low=first[0], high=first[2], level=level, method=method, note=note)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, ndtri, stdtrit, xlog1py, xlogy
 
-from entropylaw.arrays import FloatArray
-from entropylaw.samples.numbers import Counts, IntArray, log_without
+from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.samples.numbers import Counts, log_without
 
 DRAWS = 4000
 """Draws of the multiplier bootstrap."""

@@ -295,7 +295,7 @@ def test_a_unit_that_the_user_names_is_said_to_look_wrong(tmp_path):
     for way in WAYS.values():
         found = compared(tmp_path, plain, treated, *way[:2], "--reward", f"{SCORE}:percent")
         (said,) = findings(found, "scales-unlike")
-        assert "divided by 100: plain_s0 looks like a rate; without ':percent'" in said
+        assert "divided by 100: plain_s0 looks like a rate; leave out ':percent'" in said
         # A run that is above what the named unit allows has not failed.
         done = typed("compare", plain, treated, *way[:2], "--reward", f"{SCORE}:rate", cwd=tmp_path)
         assert_error(done, "reward-above-max", 4)

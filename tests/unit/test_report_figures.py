@@ -19,7 +19,7 @@ from matplotlib.text import Text
 from entropylaw import FitError
 from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import Entry, FitDocument
-from entropylaw.report.figures import NAMED, palette, plotting
+from entropylaw.report.figures import palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
 from entropylaw.report.figures.law import law_figure
 from entropylaw.report.figures.plotting import figure_bytes
@@ -84,7 +84,6 @@ def test_a_run_without_an_entropy_has_its_reward_alone() -> None:
     (axes,) = figure.axes
     assert axes.get_xlabel() == "step"
     assert "entropy" not in text_of(figure)
-    assert NAMED["forecast"].caption(entry).startswith("The reward, with the step to keep")
     (panel,) = rewards_figure([replace(entry, reward="a")]).axes
     assert "a" in [text.get_text() for text in panel.texts]
     with pytest.raises(FitError, match="there is no law: no entropy was given"):
@@ -367,7 +366,6 @@ def test_a_run_that_is_too_short_has_its_series_without_a_forecast() -> None:
     few = synthetic("few", n=6)
     # There is no fan.
     assert not forecast_figure(few).axes[0].collections
-    assert NAMED["forecast"].caption(few) == "The reward and the entropy."
     with pytest.raises(ValueError, match="no figures"):
         law_figure(refused())
 

@@ -90,8 +90,7 @@ def _without_log(content: Content, outputs: Sequence[Sequence[Mapping[str, objec
         "notebook-without-log",
         f"is a notebook without a training log in its outputs: {with_outputs} with outputs of "
         f"{counted(len(outputs), 'cell')} looked at",
-        "outputs may have been cleared when it was saved: run it again and save it with its outputs, "
-        f"{own_log}",
+        f"run it again and save it with its outputs, {own_log}",
     )
 
 
@@ -132,8 +131,7 @@ def _cell_outputs(content: Content) -> list[list[dict[str, object]]]:
             "file-corrupt",
             "is not a complete notebook: its JSON breaks off, is damaged or holds little but empty "
             f"lists, near line {getattr(problem, 'lineno', 1)}",
-            "copy the notebook again, or open it in Jupyter and save it; what a cell printed can also be "
-            "pasted into a text file",
+            "copy the notebook again, save it in Jupyter, or paste what a cell printed into a text file",
         ) from None
     cells = _listed(notebook.get("cells")) if isinstance(notebook, dict) else []
     listed = [_listed(cell.get("outputs")) if isinstance(cell, dict) else [] for cell in cells]

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from entropylaw.report.blocks import Block
 from entropylaw.report.blocks import Figure as FigureBlock
 from entropylaw.report.figures.palette import ARM_COLOURS
-from entropylaw.report.numbers import format_percent, p_words
+from entropylaw.report.numbers import format_percent
 from entropylaw.results import FormAnswer, Why
 from entropylaw.results.axis import STEP, on_axis
 from entropylaw.results.fit import Fit
-from entropylaw.results.forecast import Forecast
 from entropylaw.results.law import LawFit
 
 if TYPE_CHECKING:
@@ -96,25 +95,6 @@ def drawn_pairs(result: ArmComparison) -> Sequence[Pair]:
     return by_p[:MOST_ROWS]
 
 
-def _law_caption(part: Entry[Fit] | Fit) -> str:
-    """What is drawn of a law: evaluations, the law, a better curve, the average, the reward at H = 0."""
-    # A check of stored fits, which has figures for nothing, does without numpy.
-    from entropylaw.analysis.forms import form_label
-
-    fit = answer_of(part)
-    law = fit.lawful()
-    text = f"{reward_label(part).capitalize()} against entropy; points are evaluations, coloured by step. "
-    text += "The line is the law through all of them; it can miss most, as errors are correlated"
-    better = better_form(law)
-    if not fit.is_broken:
-        if better is not None:
-            text += f"; dashed is {form_label(better.form)}, more probable ({p_words(better.probability)})"
-        text += f". The band is the {format_percent(fit.level)} interval of the average over all forms"
-    if draws_zero(fit):
-        text += "; the square is the law's value at H = 0"
-    return f"{text}. Below are the rewards less the law's."
-
-
 def better_form(law: LawFit) -> FormAnswer | None:
     """The most probable functional form, where it is not the law and is drawn.
 
@@ -140,60 +120,43 @@ def draws_zero(fit: Fit) -> bool:
     return law.ceiling.value is not None
 
 
-def _forecast_caption(part: Entry[Fit] | Fit | Forecast) -> str:
-    """What is drawn of the series: a bare forecast is of a run that may go on."""
-    if isinstance(part, Forecast):
-        return f"The reward ahead with its {format_percent(part.level)} interval."
-    fit = answer_of(part)
-    text = "The reward" if fit.law is None else "The reward and the entropy"
-    if fit.keep is not None:
-        text += ", with the step to keep (diamond)"
-    if fit.is_broken:
-        return f"{text}; what is lost is shaded."
-    if fit.forecast is None:
-        return f"{text}."
-    return f"{text}. Dashed is the forecast with its {format_percent(fit.forecast.level)} interval."
-
-
 def _arms_caption(part: ArmComparison) -> str:
     """What is drawn of arms: their curves, or of many the differences."""
     level = format_percent(part.level)
     if not is_overlay(part):
         text = (
-            f"Differences with their {level} intervals, not adjusted: green is higher, red is lower, blue is "
-            "the same within the margin; open dots are not decided"
+            f"Differences with {level} intervals, not adjusted: green higher, red lower, blue the same, "
+            "open not decided"
         )
         if any(arm.failed for arm in part.arms):
-            text += ". Of those with a † runs failed"
+            text += ". † has failed runs"
         rows = len(drawn_pairs(part))
         if rows < len(part.pairs):
             text += f". {rows} of {len(part.pairs)} comparisons, those with the smallest p-values"
         return f"{text}."
     text = f"Reward against {part.along.column}. Thin lines are runs, thick ones the means of the arms"
     if any(pair.band is not None for pair in part.pairs):
-        text += (
-            f". Below, the difference of the curves with the {level} band, which is simultaneous over curves "
-            "and comparisons"
-        )
+        text += f". Below, the differences with the simultaneous {level} band"
     return f"{text}; an arrow marks a run that goes beyond the axes."
 
 
 CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
-    "law": _law_caption,
-    "forecast": _forecast_caption,
-    "rewards": "The rewards and the entropy with the step to keep of each reward (diamond). Dashed is the "
-    "forecast with its interval.",
+    "law": "Reward against entropy, coloured by step. The line is the law, dashed a more probable form; "
+    "the band is the average over all forms, the square the law at H = 0. Below are the residuals.",
+    "forecast": "Reward and entropy by step. The diamond is the step to keep, dashed the forecast with its "
+    "interval, shaded what is lost.",
+    "rewards": "The rewards and the entropy, with the step to keep (diamond). Dashed is the forecast.",
     "phases": lambda part: (
-        "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
-        f"settled, with {format_percent(part.result.level)} intervals; sharp rises as triangles."
+        "The curves, each in a band that holds all of it. Below, the steps of rising and settling with "
+        f"{format_percent(part.result.level)} intervals, and sharp rises (triangles)."
     ),
     "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
     "arms_by_step": "Reward by step. Thin lines are runs, thick ones means over the runs that did not "
     "fail or end early.",
     "arms": _arms_caption,
     "pass_pair": lambda pair: (
-        f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "
-        f"{format_percent(pair.level)} band, which holds all k together; problems are the unit."
+        f"pass@k of {pair.base} (grey) and {pair.now} (blue), and their difference with the "
+        f"{format_percent(pair.level)} band over all k."
     ),
     "pass_at_k": lambda part: (
         f"pass@k over the number of samples, with {format_percent(part.level)} intervals over problems."
