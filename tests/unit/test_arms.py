@@ -197,7 +197,7 @@ def test_a_decision_that_rests_on_the_spread_of_other_arms_says_so() -> None:
     pair = result.pairs[-1]
     assert pair["last_reward"].decision is Decision.above
     assert pair["last_reward"].welch_disagrees
-    assert "Welch's p = 0.24" in rendered(result, "markdown")
+    assert "Welch's p = 0.1" in rendered(result, "markdown")
 
 
 def test_coefficients_have_no_interval_where_the_law_fails_on_other_paths() -> None:
