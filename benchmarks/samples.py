@@ -11,6 +11,7 @@ constants of the fates were chosen on the worlds before *set aside*, and judged 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import subprocess
 import sys
@@ -18,7 +19,9 @@ import tempfile
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from time import process_time
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,6 +32,10 @@ from benchmarks.docs import write_block
 from entropylaw.documents.samples import with_both
 from entropylaw.samples.against import chances, critical, student
 from entropylaw.samples.numbers import Counts, pass_at
+from entropylaw.samples.options import SampleOptions
+from entropylaw.samples.query import answers, problems
+from entropylaw.samples.run import MEMORY, opened, summarise_tables
+from entropylaw.tokens.on_duckdb import duckdb_backend
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,6 +46,8 @@ FATES = ((16, 100, 0.06), (128, 100, 0.01), (128, 500, 0.01))
 """Samples, problems, and the chance above which a problem is solved."""
 LAB = Path(__file__).parent.parent / "data" / "lab2"
 LEVEL = 0.95
+MOST_LINES = 1_000_000
+"""Rows up to which a table is timed as JSON lines, too."""
 
 
 def never(random: Generator, size: int) -> Floats:
@@ -242,36 +251,96 @@ def fates(draws: int) -> list[list[str]]:
     return rows
 
 
-def speed(rows: int) -> str:
-    """Processor time and memory of the command on a table of samples."""
+def bare(path: Path) -> None:
+    """The peer: the counts of problems and of their answers, as DuckDB reads the columns."""
+    read = "read_parquet" if path.suffix == ".parquet" else "read_json"
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"SET threads = {min(os.cpu_count() or 1, 8)}; SET preserve_insertion_order = false"
+        )
+        connection.execute(
+            "CREATE TEMP TABLE counted AS SELECT step, problem_id, correct, answer, COUNT(*) AS times "
+            f"FROM {read}('{path}') GROUP BY ALL"
+        )
+        for query in (
+            "SELECT step, problem_id, SUM(times), SUM(times) FILTER (correct)",
+            "SELECT step, problem_id, correct, times, COUNT(*)",
+        ):
+            connection.sql(f"{query} FROM counted GROUP BY ALL ORDER BY ALL").to_arrow_table()
+
+
+def counts(path: Path) -> None:
+    """The same counts of the command: files and columns are found, and their contents checked."""
+    with opened([str(path)], SampleOptions(), duckdb_backend(memory=MEMORY)) as source:
+        for query in (
+            problems(source.judged, source.groups, source.roles),
+            answers(source.judged, source.groups),
+        ):
+            source.engine.run(query)
+
+
+def seconds(call: Callable[[Path], object], path: Path) -> float:
+    """Processor time of a call, the least of five."""
+    times = []
+    for _ in range(5):
+        before = process_time()
+        call(path)
+        times.append(process_time() - before)
+    return min(times)
+
+
+def speed(rows: int) -> list[list[str]]:
+    """Processor time of the counts and of all numbers by format, of the peer, and memory of the command."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "samples.parquet"
-        random = np.random.default_rng(0)
-        writer = None
-        for start in range(0, rows, 1_000_000):
-            size = min(1_000_000, rows - start)
-            problem = (np.arange(start, start + size) // 32) % 1000
-            right = random.random(size) < random.beta(0.5, 0.5, 1000)[problem]
-            answer = np.where(right, problem, problem * 100 + random.integers(0, 30, size))
-            table = pa.table(
-                {
-                    "step": np.arange(start, start + size) // 32_000,
-                    "problem_id": problem,
-                    "correct": right,
-                    "answer": answer,
-                }
-            )
-            writer = writer or pq.ParquetWriter(path, table.schema)
-            writer.write_table(table)
-        assert writer is not None
-        writer.close()
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [sys.executable, "-m", "entropylaw", "samples", str(path), "-q", "-o", f"{folder}/x.json"]
-        subprocess.run(command, check=True)
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
-        # The largest memory of all tables so far, which come in ascending order.
-        return f"{rows:,} samples: {seconds:.1f} s, {used.ru_maxrss >> 10} MiB"
+        write_samples(path, rows)
+        paths = [path]
+        if rows <= MOST_LINES:
+            paths.append(path.with_suffix(".jsonl"))
+            duckdb.sql(f"COPY (FROM '{path}') TO '{paths[1]}' (FORMAT json)")
+        lines = []
+        for path in paths:
+            peer, counting = (seconds(call, path) for call in (bare, counts))
+            whole = seconds(lambda path: summarise_tables([str(path)], SampleOptions()), path)
+            command = [
+                sys.executable,
+                "-m",
+                "entropylaw",
+                "samples",
+                str(path),
+                "-q",
+                "-o",
+                f"{folder}/x.json",
+            ]
+            subprocess.run(command, check=True)
+            # The largest memory of all tables so far, which come in ascending order.
+            memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+            times = (f"{peer:.2f}", f"{counting:.2f}", f"{counting / peer:.1f}", f"{whole:.2f}")
+            lines.append([f"{rows:,}", path.suffix[1:], *times, f"{memory}"])
+        return lines
+
+
+def write_samples(path: Path, rows: int) -> None:
+    """A thousand problems with 32 samples each at every step, of which the wrong ones have 30 answers."""
+    random = np.random.default_rng(0)
+    writer = None
+    for start in range(0, rows, 1_000_000):
+        size = min(1_000_000, rows - start)
+        problem = (np.arange(start, start + size) // 32) % 1000
+        right = random.random(size) < random.beta(0.5, 0.5, 1000)[problem]
+        answer = np.where(right, problem, problem * 100 + random.integers(0, 30, size))
+        table = pa.table(
+            {
+                "step": np.arange(start, start + size) // 32_000,
+                "problem_id": problem,
+                "correct": right,
+                "answer": answer,
+            }
+        )
+        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    assert writer is not None
+    writer.close()
 
 
 def table(head: str, rows: list[list[str]]) -> str:
@@ -286,7 +355,11 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put them into docs/benchmarks/samples.md")
     parser.add_argument("--draws", type=int, default=2000, help="draws of an interval; a fifth of a band")
     parser.add_argument(
-        "--rows", type=int, nargs="*", default=[1_000_000], help="rows of the tables that are timed"
+        "--rows",
+        type=int,
+        nargs="*",
+        default=[1_000_000, 10_000_000],
+        help="rows of the tables that are timed",
     )
     arguments = parser.parse_args()
     draws = arguments.draws
@@ -307,7 +380,14 @@ def main() -> None:
         "in per cent: the mean over these fates, in brackets the least. *shares* is the peer: the share of "
         "right samples as the chance. Last, fates that are mistaken, in per cent, as stated · as they are.",
         table(f"world | {fate_columns} | mistaken", fates(draws // 40)),
-        f"Processor time of the command with its imports: {'; '.join(map(speed, sorted(arguments.rows)))}.",
+        "Processor time in seconds, the least of five calls in one process. *Bare* is DuckDB alone, which "
+        "counts the samples and the answers of every problem; *counts* are the same of the command, whose "
+        "columns are found and checked; *all* has the numbers of each step, too. Memory is that of the "
+        "command, in MiB.",
+        table(
+            "rows | format | bare | counts | counts / bare | all | memory",
+            [line for rows in sorted(arguments.rows) for line in speed(rows)],
+        ),
     ]
     text = "\n\n".join(parts)
     print(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +22,17 @@ from entropylaw.report.figures import plotting
 from entropylaw.report.figures.drawings import files
 
 if TYPE_CHECKING:
-    from entropylaw.pipeline.inputs import Input
     from entropylaw.results.fit import Fit as FitResult
     from entropylaw.results.phases import PhaseFit
 
 # Names of runs or rewards that a message lists.
 MOST_NAMED = 8
+
+HINTS = {
+    "pass_at_k": "give `entropylaw samples` tables with two samples of a problem or more",
+    "distinct_right": "give `entropylaw samples` two steps or more, with a column of answers",
+}
+"""What to do where a figure of samples cannot be drawn."""
 
 
 def plot(options: PlotCommand) -> None:
@@ -39,7 +45,7 @@ def plot(options: PlotCommand) -> None:
         try:
             contents = files(figure.name, content, [picture], f"{safe_name(run, set())}-{figure.name}")
         except ValueError as error:
-            hint = "wait for more evaluations, or draw another figure"
+            hint = HINTS.get(figure.name, "wait for more evaluations, or draw another figure")
             raise _nothing_to_draw(run, figure.name, str(error), hint) from None
     write_atomically(options.output, contents[picture])
     say(f"wrote {options.output}", quiet=options.quiet)
@@ -59,10 +65,8 @@ def _content_and_name(options: PlotCommand) -> tuple[Any, str]:
         if not document.against:
             hint = "write the document with `entropylaw samples TABLES --against BASE -o FILE.json`"
             raise _nothing_to_draw(name, options.figure, "it is of one table alone", hint)
-        if len(document.against) > 1:
-            hint = "take one of its groups by `entropylaw samples --only COLUMN=VALUE`"
-            raise _nothing_to_draw(name, options.figure, f"it has {len(document.against)} comparisons", hint)
-        return document.against[0], name
+        names = [pair.now for pair in document.against]
+        return document.against[_chosen(names, options, "comparison")], name
     entry = _entry_of_run(options)
     if entry.refusal is not None:
         raise _nothing_to_draw(entry.run, options.figure, entry.refusal.message, entry.refusal.hint)
@@ -87,7 +91,8 @@ def _entry_of_run(options: PlotCommand) -> Entry[FitResult] | Entry[PhaseFit]:
     readable = [entry for entry in inputs.entries if entry.error is None]
     if not readable:
         raise inputs.errors[0]
-    results: list[Any] = result_of(step(inputs.settings), [_chosen_run(readable, options)])
+    run = readable[_chosen([entry.name for entry in readable], options, "run")]
+    results: list[Any] = result_of(step(inputs.settings), [run])
     # A stored report of a run holds its fit and its phases.
     fits = [result.fit if isinstance(result, RunReport) else result for result in results]
     if len(fits) > 1:
@@ -108,23 +113,25 @@ def _entry_of_run(options: PlotCommand) -> Entry[FitResult] | Entry[PhaseFit]:
     return fit
 
 
-def _chosen_run(runs: Sequence[Input], options: PlotCommand) -> Input:
-    """The run of the name that is an option, or the only one.
+def _chosen(names: Sequence[str], options: PlotCommand, kind: str) -> int:
+    """The place of the run or comparison of the name that is an option, or of the only one.
 
     Raises UsageError (``which-run``, ``unknown-run``).
     """
-    if options.run is None and len(runs) == 1:
-        return runs[0]
-    names = [run.name for run in runs]
+    if options.run is None and len(names) == 1:
+        return 0
     if options.run in names:
-        return runs[names.index(options.run)]
+        return names.index(options.run)
     there = listing(names, MOST_NAMED)
     if options.run is None:
-        message = f"{options.source} holds {len(names)} runs, and a figure shows one: {there}"
-        raise UsageError("which-run", message, "add --run NAME")
+        raise UsageError(
+            "which-run",
+            f"{options.source} holds {len(names)} {kind}s, and a figure shows one: {there}",
+            f"add --run NAME, such as --run {shlex.quote(names[0])}",
+        )
     near = nearest([options.run], names, 1)
     raise UsageError(
         "unknown-run",
-        f"{options.source} holds no run {shown(options.run)}, but {there}",
+        f"{options.source} holds no {kind} {shown(options.run)}, but {there}",
         f"did you mean {near[0]}?" if near else "give one of these names, as it is written there",
     )

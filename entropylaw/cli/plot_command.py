@@ -51,7 +51,7 @@ class PlotCommand(LawOptions, ClassColumns, Coverage, Quiet):
     title: bool = switch(
         "--title/--no-title", "What was found as the title, on figures that have one.", default=True
     )
-    run: str | None = option("--run NAME", "Name of the run to draw, if SOURCE has several.")
+    run: str | None = option("--run NAME", "Name of the run or comparison to draw, if SOURCE has several.")
     output: str = option(
         "-o --output", "Write here; the suffix (.pdf .svg .png) decides the format.", PATH, required=True
     )

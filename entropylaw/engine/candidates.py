@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 
 import numpy as np
 
@@ -87,32 +88,26 @@ def candidates(
     """
     unit = float(np.std(reward)) or 1.0
     origin = float(np.mean(reward))
-    names: list[str] = []
-    listed: list[tuple[FloatArray, float, At | None]] = []
-    for name, values, shape, at in _columns(entropy, share, prior):
-        if name in _DIRECTED or name in _IN_STEP:
-            if np.ptp(values) <= _FLAT_COLUMN * np.abs(values).max():
-                continue
-            middle = float(np.mean(values))
-            spread = float(np.std(values))
-            values = (values - middle) / spread
-            at = at and partial(_standardised, at=at, middle=middle, spread=spread)
-        names.append(name)
-        listed.append((values, shape, at))
-    for error in errors:
-        names.append("error")
-        listed.append((error, np.nan, None))
-    names.append("reward")
-    listed.append(((reward - origin) / unit, np.nan, None))
-    rows, shapes, onward = zip(*listed, strict=True)
-    columns = np.column_stack(rows)
+    of_errors = [("error", error, np.nan, None) for error in errors]
+    of_reward = ("reward", (reward - origin) / unit, np.nan, None)
+    listed = [*_columns(entropy, share, prior), *of_errors, of_reward]
+    every = np.column_stack([values for _, values, *_ in listed])
+    scaled = np.array([name in _DIRECTED or name in _IN_STEP for name, *_ in listed])
+    moves = ~scaled | (np.ptp(every, axis=0) > _FLAT_COLUMN * np.abs(every).max(axis=0))
+    middle = np.where(scaled, every.mean(axis=0), 0.0)[moves]
+    spread = np.where(scaled, every.std(axis=0), 1.0)[moves]
+    columns = (every[:, moves] - middle) / spread
+    names, _, shapes, curves = zip(*compress(listed, moves), strict=True)
     # Reward rises as entropy falls; a free curve has no direction.
     towards = np.sign((columns - columns.mean(axis=0)).T @ (entropy - entropy.mean()))
     return Candidates(
         columns=columns,
-        names=tuple(names),
+        names=names,
         shapes=np.array(shapes),
-        onward=onward,
+        onward=tuple(
+            at and partial(_standardised, at=at, middle=mean, spread=sd)
+            for at, mean, sd in zip(curves, middle, spread, strict=True)
+        ),
         slope=np.where(np.isin(names, _DIRECTED), -prior.slope * towards, 0.0),
         unit=unit,
         origin=origin,

@@ -387,6 +387,15 @@ def _noises(blocks: Blocks, *, is_share: bool) -> Iterator[tuple[FloatArray, flo
         yield np.diag(uneven**2 * variance / np.exp(np.mean(np.log(variance)))), 1.0
 
 
+@lru_cache(maxsize=32)
+def _diagonal_basis(kernel: bytes, root: bytes, m: int) -> tuple[FloatArray, FloatArray]:
+    """The diagonal (m,) of a kernel in the basis (m, m) in which noise is 1; both are kept for like steps."""
+    inverse_root = solve_triangular(np.frombuffer(root).reshape(m, m), np.eye(m), lower=True)
+    covariance = inverse_root @ np.frombuffer(kernel).reshape(m, m) @ inverse_root.T
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    return eigenvalues, vectors.T @ inverse_root
+
+
 class _Models:
     """The models of one kernel and one noise, with g sizes of the kernel.
 
@@ -397,9 +406,7 @@ class _Models:
         m = y.size
         self.kernel = kernel
         self.sizes = kernel.sizes
-        inverse_root = solve_triangular(root, np.eye(m), lower=True)
-        eigenvalues, vectors = np.linalg.eigh(inverse_root @ kernel.across[:m] @ inverse_root.T)
-        self.basis = vectors.T @ inverse_root
+        eigenvalues, self.basis = _diagonal_basis(kernel.across[:m].tobytes(), root.tobytes(), m)
         self.weights = 1.0 / (1.0 + self.sizes[:, None] * np.maximum(eigenvalues, 0.0))
         values = self.basis @ y
         self.ones = self.basis.sum(axis=1)

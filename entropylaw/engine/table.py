@@ -10,14 +10,12 @@ is added by its Schur complement, so that no small system is solved one at a tim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from entropylaw.arrays import BoolArray, FloatArray, IntArray
@@ -31,8 +29,6 @@ from entropylaw.engine.residuals import (
     spacings,
     whitened,
 )
-
-S = TypeVar("S", bound=np.generic)
 
 _RIDGE = 1e-12
 """Share of a column's square that keeps a matrix of dependent columns from being singular."""
@@ -53,8 +49,6 @@ class Block:
         Numbers of the term in the step, and of the level of the first evaluations; degrees of freedom.
     linear, curves
         Numbers of the columns.
-    covariance
-        Shape (K, 1): numbers of the covariances.
     inverse, level
         Shapes (K, p, p), (K, p): inverse cross products of the linear columns, and their coefficients alone.
     solved
@@ -72,7 +66,6 @@ class Block:
     df: float
     linear: list[int]
     curves: list[int]
-    covariance: IntArray
     inverse: FloatArray
     level: FloatArray
     solved: FloatArray
@@ -82,10 +75,9 @@ class Block:
     log_weight: FloatArray
 
     def only(self, chosen: IntArray) -> Block:
-        """The candidates under some of the covariances, numbered anew."""
+        """The candidates under some of the covariances."""
         return replace(
             self,
-            covariance=np.arange(chosen.size)[:, None],
             inverse=self.inverse[chosen],
             level=self.level[chosen],
             solved=self.solved[chosen],
@@ -110,13 +102,13 @@ class Block:
         return location.reshape(len(location), -1), squared.reshape(len(squared), -1)
 
     def _add_coefficients(self, share: FloatArray, total: FloatArray) -> None:
-        """Add the coefficients of rows with weights ``share`` (K·J,) to a ``total`` (m,) over all columns."""
-        weight = share.reshape(self.slope.shape)
+        """Add to a ``total`` (w, m) over all columns the coefficients by w weights of the rows (w, K·J)."""
+        weight = share.reshape(-1, *self.slope.shape)
         along = weight * self.slope
-        explained = (self.solved @ along[:, :, None])[:, :, 0].sum(axis=0)
-        total[self.linear] += weight.sum(axis=1) @ self.level - explained
+        explained = np.tensordot(along, self.solved, axes=((1, 2), (0, 2)))
+        total[:, self.linear] += weight.sum(axis=2) @ self.level - explained
         if self.curves:
-            total[self.curves] += along.sum(axis=0)
+            total[:, self.curves] += along.sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -199,19 +191,16 @@ class Table:
         unit = self.candidates.unit
         return location * unit, np.sqrt(np.maximum(squared, 0.0)) * unit
 
-    def mean_curves(self, entropy: FloatArray, weights: Iterable[FloatArray]) -> list[FloatArray]:
-        """Mean of the curve at entropies (q,), reward units, over each of several sets of rows."""
+    def mean_curves(self, entropy: FloatArray, weights: Sequence[FloatArray]) -> FloatArray:
+        """Mean of the curve at entropies (q,), reward units, over each of w sets of rows: (w, q)."""
         columns = self.candidates
+        share = np.array(weights)
+        share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+        coefficients = np.zeros((len(share), len(columns.names)))
+        for block, span in self.parts():
+            block._add_coefficients(share[:, span], coefficients)
         at = self.reward_at(entropy)[:, 0, :-1]
-        curves = []
-        for weight in weights:
-            share = weight / max(float(weight.sum()), 1e-300)
-            coefficients = np.zeros(len(columns.names))
-            for block, span in self.parts():
-                if share[span].any():
-                    block._add_coefficients(share[span], coefficients)
-            curves.append(at @ coefficients * columns.unit + columns.origin)
-        return curves
+        return coefficients @ at.T * columns.unit + columns.origin
 
     def parts(self) -> Iterator[tuple[Block, slice]]:
         """Every block with its rows."""
@@ -283,11 +272,12 @@ def table_of(
     # The covariances on which a number of some curve depends; the others are left out.
     matters = np.zeros(len(blocks[0].level), dtype=bool)
     for block in blocks:
-        for form in np.unique(block.form):
-            log_weight = block.log_weight[:, block.form == form].max(axis=1)
-            matters |= log_weight > log_weight.max() + np.log(constants.LEFT_OUT)
+        first_of_form = np.flatnonzero(np.diff(block.form, prepend=-1))
+        log_weight = np.maximum.reduceat(block.log_weight, first_of_form, axis=1)
+        matters |= (log_weight > log_weight.max(axis=0) + np.log(constants.LEFT_OUT)).any(axis=1)
     chosen = np.flatnonzero(matters)
     blocks = [block.only(chosen) for block in blocks]
+    rows = [block.slope.size for block in blocks]
     return Table(
         candidates=columns,
         whitened=products.only(chosen),
@@ -297,14 +287,14 @@ def table_of(
         entropy=entropy,
         reward=reward,
         group=size,
-        form=_in_rows(blocks, lambda block: block.form),
-        term=_in_rows(blocks, lambda block: np.array(block.term)),
-        first=_in_rows(blocks, lambda block: np.array(block.first)),
-        covariance=_in_rows(blocks, lambda block: block.covariance),
-        df=_in_rows(blocks, lambda block: np.array(block.df)),
-        shape=_in_rows(blocks, lambda block: block.shape),
-        log_weight=_in_rows(blocks, lambda block: block.log_weight),
-        variance=_in_rows(blocks, lambda block: block.variance),
+        form=np.concatenate([np.tile(block.form, chosen.size) for block in blocks]),
+        term=np.repeat([block.term for block in blocks], rows),
+        first=np.repeat([block.first for block in blocks], rows),
+        covariance=np.concatenate([np.repeat(np.arange(chosen.size), block.form.size) for block in blocks]),
+        df=np.repeat([block.df for block in blocks], rows),
+        shape=np.concatenate([np.tile(block.shape, chosen.size) for block in blocks]),
+        log_weight=np.concatenate([block.log_weight.ravel() for block in blocks]),
+        variance=np.concatenate([block.variance.ravel() for block in blocks]),
     )
 
 
@@ -346,11 +336,6 @@ def error_columns(step: FloatArray, sd: FloatArray, length: float) -> list[Float
     return columns
 
 
-def _in_rows(blocks: Sequence[Block], number: Callable[[Block], NDArray[S]]) -> NDArray[S]:
-    """A number of every block as one of every row: for each covariance, each curve of a block."""
-    return np.concatenate([np.broadcast_to(number(block), block.slope.shape).ravel() for block in blocks])
-
-
 class _Blocks:
     """The blocks of a run, from whitened cross products."""
 
@@ -366,7 +351,7 @@ class _Blocks:
         linear = [0, *columns.of("step"), *columns.of("law")][: max(self.n - 3, 1)]
         along = self.product[:, linear, self.target]
         whole = self.product[:, self.target, self.target]
-        inverse = _inverse(self.product[:, linear][:, :, linear])
+        inverse, _ = _inverse(self.product[:, linear][:, :, linear])
         square = np.maximum(whole - np.einsum("kp,kpq,kq->k", along, inverse, along), constants.EXACT * whole)
         typical = np.maximum(square / max(self.n - len(linear), 1), 1e-300)
         self.precision = typical / prior.slope_spread**2
@@ -390,7 +375,7 @@ class _Blocks:
     def _squared_slope(self) -> FloatArray:
         """The square (K,) of what the law's reward loses per unit of exp(H), in units of the reward's sd."""
         linear = [0, *self.columns.of("flat")]
-        inverse = _inverse(self.product[:, linear][:, :, linear])
+        inverse, _ = _inverse(self.product[:, linear][:, :, linear])
         slope = np.einsum("kq,kq->k", inverse[:, -1], self.product[:, linear, self.target])
         return np.asarray(np.maximum((slope / self.columns.law_unit) ** 2, _RIDGE))
 
@@ -437,12 +422,12 @@ class _Blocks:
             return None
         target = self.target
         whole = np.maximum(self.product[:, target, target], 1e-300)
-        inverse = _inverse(self.product[:, linear][:, :, linear])
+        inverse, log_det = _inverse(self.product[:, linear][:, :, linear])
         with_reward = self.product[:, linear, target]
         level = np.einsum("kpq,kq->kp", inverse, with_reward)
-        log_det = self.white.log_det - np.linalg.slogdet(inverse)[1]
         squares = (whole - np.einsum("kp,kp->k", with_reward, level))[:, None]
-        log_weight = (self.white.log_prior - 0.5 * log_det + self.density[linear].sum() + log_prior)[:, None]
+        density = self.density[linear].sum() - 0.5 * (self.white.log_det + log_det)
+        log_weight = (self.white.log_prior + density + log_prior)[:, None]
         if curves:
             names = [self.columns.names[i] for i in curves]
             curve_shapes = self.columns.shapes[curves]
@@ -478,7 +463,6 @@ class _Blocks:
             df=float(df),
             linear=linear,
             curves=curves,
-            covariance=np.arange(len(level))[:, None],
             inverse=inverse,
             level=level,
             solved=solved,
@@ -489,10 +473,16 @@ class _Blocks:
         )
 
 
-def _inverse(product: FloatArray) -> FloatArray:
-    """Inverses (K, p, p) of cross products of columns in any unit, with a hair of a ridge where singular."""
+def _inverse(product: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Inverses (K, p, p) of cross products of columns in any unit, and the products' log determinants (K,).
+
+    Singular ones have a hair of a ridge.
+    """
     unit = 1.0 / np.sqrt(np.maximum(np.einsum("kpp->kp", product), 1e-300))
     scaled = product * unit[:, :, None] * unit[:, None, :]
-    if product.shape[-1] > 1 and np.linalg.slogdet(scaled)[1].min() < np.log(constants.LEAST_NEW):
+    log_det = np.linalg.slogdet(scaled)[1]
+    if log_det.min() < np.log(constants.LEAST_NEW):
         scaled = scaled + _RIDGE * np.eye(product.shape[-1])
-    return np.asarray(np.linalg.inv(scaled) * unit[:, :, None] * unit[:, None, :])
+        log_det = np.linalg.slogdet(scaled)[1]
+    inverse = np.linalg.inv(scaled) * unit[:, :, None] * unit[:, None, :]
+    return np.asarray(inverse), log_det - 2.0 * np.log(unit).sum(axis=1)

@@ -1,6 +1,6 @@
 """The columns of a table of samples by role: by the options, by what wrote the file, or by their names.
 
-A role's column becomes an expression of SQL, in which every value is text or a number.
+A role's column becomes an expression of SQL: a whole number or a flag where a column has these, else text.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ _LAYOUTS: Mapping[str, tuple[set[str], Mapping[str, str]]] = {
 LONGEST_KEY = 48
 """Characters of a prompt that identifies its problem as it is; of a longer one the hash does."""
 
-PER_SAMPLE = ("right", "answer", "tokens", "label")
+TEXTS = ("right", "answer", "label")
+PER_SAMPLE = (*TEXTS, "tokens")
 """Roles whose column may have a list in a row, with one item per sample."""
 
 NONE = "CAST(NULL AS VARCHAR)"
@@ -112,16 +113,16 @@ class SampleColumns:
 
     ``named`` has for every role the column as a user names it; ``lists`` are the roles whose column has one
     value per sample in a row. ``keys`` are columns that may identify problems, the likeliest first.
-    ``stored`` are the columns that are read; ``layout`` is what wrote the file. Where a row's verdict is a
-    share of its samples, these are ``averaged`` many. The expression of a group is
-    empty where its value is the run of the file. Where only ``plain`` columns can be read, fields and lists
-    are refused.
+    ``stored`` are the columns that are read, and the types as which those of JSON lines are; ``layout`` is
+    what wrote the file. Where a row's verdict is a share of its samples, these are ``averaged`` many. The
+    expression of a group is empty where its value is the run of the file. Where only ``plain`` columns can
+    be read, fields and lists are refused.
     """
 
     file: TableFile = field(repr=False)
     layout: str
     plain: bool
-    stored: dict[str, None] = field(default_factory=dict)
+    stored: dict[str, str] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
     groups: dict[str, str] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
@@ -153,7 +154,7 @@ class SampleColumns:
         return None
 
     def expression(self, name: str, *, lists: bool = False) -> str:
-        """A column, or a field of one, as text; of ``lists`` the list of texts.
+        """A column, or a field of one; of ``lists`` the list of texts.
 
         UsageError ``spark-plain-columns``: Spark reads no fields and lists.
         """
@@ -161,18 +162,27 @@ class SampleColumns:
         if column is None:
             raise no_column(self.file.name, name, [*self.file.types])
         base, fields = column
-        self.stored[base] = None
+        kind = self.file.types[base]
+        is_cell = not fields and not lists and _is_cell(kind)
         if self.plain and (fields or lists):
             raise UsageError(
                 "spark-plain-columns",
                 f"--backend spark reads no fields and lists, and {shown(name)} is one",
                 "use --backend duckdb",
             )
+        if self.plain or is_cell:
+            self.stored.setdefault(base, "string")
+        else:
+            self.stored[base] = "JSON"
         if self.plain:
-            return f"CAST({quoted(base)} AS VARCHAR)"
+            return as_text(quoted(base))
         if self.file.kind == "csv":
             return f"NULLIF({quoted(base)}, '')"
-        return _below(base, fields, lists=lists, json=self.file.kind == "jsonl")
+        is_json = self.file.kind == "jsonl"
+        if is_cell and (is_json or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+            # Engines count numbers and flags in less time than texts.
+            return quoted(base)
+        return _below(base, fields, lists=lists, json=is_json)
 
     def condition(self, condition: str, option: str) -> str:
         """A comparison such as ``score>=0.5`` in SQL; UsageError ``bad-condition``."""
@@ -185,7 +195,7 @@ class SampleColumns:
                 hint,
             )
         name, operator, value = match.groups()
-        column = f"CAST({OCCURRENCE} AS VARCHAR)" if name == OCCURRENCE else self.expression(name)
+        column = as_text(OCCURRENCE if name == OCCURRENCE else self.expression(name))
         operator = {"==": "=", "!=": "<>"}.get(operator, operator)
         try:
             number = float(value)
@@ -200,6 +210,11 @@ class SampleColumns:
         # 'true' is 1 where a verdict is compared with a number.
         value = f"CASE {column} WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {column} END"
         return f"TRY_CAST({value} AS DOUBLE) {operator} {number!r}"
+
+
+def as_text(expression: str) -> str:
+    """A value in SQL as text."""
+    return f"CAST({expression} AS VARCHAR)"
 
 
 def _below(column: str, fields: Sequence[str], *, lists: bool, json: bool) -> str:
@@ -219,7 +234,9 @@ def resolve(file: TableFile, options: SampleOptions, key: str = "") -> SampleCol
     ``several-verdicts``, ``list-of-verdicts``, ``columns-repeat``; UsageErrors ``bad-condition``,
     ``spark-plain-columns``.
     """
-    columns = SampleColumns(file=file, layout=_layout_of(file), plain=options.backend == "spark")
+    by_columns = (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys())
+    layout = next(by_columns, file.layout or "table")
+    columns = SampleColumns(file=file, layout=layout, plain=options.backend == "spark")
     folded = {name.casefold(): name for name in reversed([*file.types])}
     named = named_columns(columns, options, folded)
     by_layout = named.pop("problem", "")
@@ -232,7 +249,11 @@ def resolve(file: TableFile, options: SampleOptions, key: str = "") -> SampleCol
     columns.lists = unrolled(file, options, named)
     for role, name in named.items():
         columns.roles[role] = columns.expression(name, lists=role in columns.lists)
-    columns.roles["problem"] = _joined_key([columns.expression(key) for key in keys])
+    parts = [columns.expression(key) for key in keys]
+    if len(parts) > 1:
+        # A null in one of several would make the whole key null.
+        parts = [f"COALESCE({as_text(part)}, '')" for part in parts]
+    columns.roles["problem"] = " || '|' || ".join(parts)
     if options.right_when:
         condition = columns.condition(options.right_when, "--right-when")
         columns.roles["right"] = f"CASE WHEN {condition} THEN 'true' WHEN NOT ({condition}) THEN 'false' END"
@@ -243,7 +264,9 @@ def resolve(file: TableFile, options: SampleOptions, key: str = "") -> SampleCol
         columns.roles["count"] = text(str(columns.averaged))
     columns.named = {"problem": " + ".join(keys) or "position of the row", **named}
     columns.conditions = [columns.condition(only, "--only") for only in options.only]
-    columns.hashed = not options.problem and _has_prompts(file, keys)
+    if not options.problem and not file.layout:
+        prompts = [key for key in keys if is_text(key) and key.casefold() != "problem"]
+        columns.hashed = not all(is_number(file.types[key]) for key in prompts)
     check_distinct(file, columns.stored)
     columns.groups = _groups_of(columns, options, (*named.values(), *keys))
     return columns
@@ -268,26 +291,6 @@ def keys_of(file: TableFile, used: Collection[str]) -> list[str]:
         if (_KEY.search(name.casefold()) or is_text(name)) and _is_cell(kind) and name not in of_sample
     ]
     return sorted(names, key=order)
-
-
-def _layout_of(file: TableFile) -> str:
-    """What wrote a file: by columns that only it writes together, or by the document that it was."""
-    by_columns = (layout for layout, (needs, _) in _LAYOUTS.items() if needs <= file.types.keys())
-    return next(by_columns, file.layout or "table")
-
-
-def _joined_key(parts: Sequence[str]) -> str:
-    """The columns that identify a problem as one text in SQL; empty where there are none."""
-    if len(parts) > 1:
-        # A null in one of several would make the whole key null.
-        parts = [f"COALESCE({part}, '')" for part in parts]
-    return " || '|' || ".join(parts)
-
-
-def _has_prompts(file: TableFile, keys: Sequence[str]) -> bool:
-    """Whether problems are identified by prompts, which are hashed, and not by ids."""
-    prompts = [key for key in keys if is_text(key) and key.casefold() != "problem"]
-    return not file.layout and not all(is_number(file.types[key]) for key in prompts)
 
 
 def named_columns(
@@ -406,21 +409,28 @@ def _groups_of(columns: SampleColumns, options: SampleOptions, used: Collection[
     return groups
 
 
-def canonical(columns: SampleColumns, source: str, step: str, run: str, groups: Sequence[str]) -> str:
-    """The query of files' samples, a row each: every role as text or number, null where there is none.
+def canonical(
+    columns: SampleColumns, source: str, step: str, run: str, groups: Sequence[str], *, alone: bool
+) -> str:
+    """The query of files' samples, a row each, as they are: null for a role that there is not.
 
     ``source`` is what the files are in SQL; ``step`` and ``run`` are those that a file's name says;
-    ``groups`` are those of all files.
+    ``groups`` are those of all files. Values are texts, except where these files are read ``alone``: others
+    may have columns of other types.
     """
     roles = columns.roles
-    raw = roles["problem"] or "CAST(row_number() OVER () - 1 AS VARCHAR)"
-    problem = f"NULLIF({stripped(raw)}, '')"
-    padded = f"{raw} <> {stripped(raw)}"
+    problem = roles["problem"] or "row_number() OVER () - 1"
     if columns.hashed:
+        prompt = as_text(problem)
+        turns = " ".join(
+            f"WHEN {prompt} LIKE {text(f'%{mark}%')} THEN "
+            f"COALESCE(NULLIF(regexp_extract({prompt}, {text(turn)}, 1), ''), {prompt})"
+            for mark, turn in USER_TURNS.items()
+        )
+        question = stripped(f"CASE {turns} ELSE {prompt} END")
         # In a query of its own, this is done once for each row.
-        source = f"(SELECT *, {_question(raw)} AS {PROMPT} FROM {source})"
+        source = f"(SELECT *, {question} AS {PROMPT} FROM {source})"
         problem = f"CASE WHEN LENGTH({PROMPT}) > {LONGEST_KEY} THEN md5({PROMPT}) ELSE {PROMPT} END"
-        padded = "FALSE"
     if OCCURRENCE in columns.groups:
         rows = f"(SELECT *, row_number() OVER () AS {PLACE} FROM {source})"
         number = f"row_number() OVER (PARTITION BY {roles['problem']} ORDER BY {PLACE})"
@@ -431,16 +441,15 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str, groups: 
         "step": f"CASE WHEN {is_step} THEN {number} END",
         "stepless": f"NOT COALESCE({is_step}, FALSE)" if "step" in roles else "FALSE",
         "problem": problem,
-        "padded": padded,
         "sample": roles.get("sample", NONE),
         "reference": roles.get("reference", NONE),
         "error": _flag(roles.get("error", NONE)),
         "truncated": _flag(roles.get("truncated", NONE)),
-        "times": _count(roles["count"]) if "count" in roles else "CAST(1 AS BIGINT)",
-        **{f"by_{name}": f"CAST({columns.groups.get(name, NONE) or run} AS VARCHAR)" for name in groups},
+        "each": _count(roles["count"]) if "count" in roles else "CAST(1 AS BIGINT)",
+        **{f"by_{name}": as_text(columns.groups.get(name, NONE) or run) for name in groups},
     }
     for role in PER_SAMPLE:
-        value = roles.get(role, "NULL")
+        value = roles.get(role, NONE)
         if role in columns.lists:
             # A list is unrolled where it is as long as that of verdicts; without verdicts a sample has none.
             right = roles["right"]
@@ -448,30 +457,22 @@ def canonical(columns: SampleColumns, source: str, step: str, run: str, groups: 
                 f"UNNEST(CASE WHEN COALESCE(LEN({right}), 0) = 0 THEN [NULL] "
                 f"WHEN LEN({value}) = LEN({right}) THEN {value} ELSE ERROR('lists of other lengths') END)"
             )
-        fields[role] = f"CAST({value} AS {'DOUBLE' if role == 'tokens' else 'VARCHAR'})"
+        fields[role] = f"CAST({value} AS DOUBLE)" if role == "tokens" else value
+    if not alone:
+        fields |= {name: as_text(fields[name]) for name in ("problem", "sample", "reference", *TEXTS)}
     where = " AND ".join(("TRUE", *columns.conditions))
     if not columns.counted:
         return _select(fields, source, where)
     # A row of n samples with c right ones is c right samples and n - c wrong ones.
     right = _count(roles["right"])
-    wrong = fields | {"right": "'false'", "times": f"{fields['times']} - {right}"}
-    fields |= {"right": "'true'", "times": right}
+    wrong = fields | {"right": "'false'", "each": f"{fields['each']} - {right}"}
+    fields |= {"right": "'true'", "each": right}
     return f"{_select(fields, source, where)} UNION ALL {_select(wrong, source, where)}"
-
-
-def _question(prompt: str) -> str:
-    """A prompt in SQL, without its chat template."""
-    turns = " ".join(
-        f"WHEN {prompt} LIKE {text(f'%{mark}%')} THEN "
-        f"COALESCE(NULLIF(regexp_extract({prompt}, {text(turn)}, 1), ''), {prompt})"
-        for mark, turn in USER_TURNS.items()
-    )
-    return f"TRIM(CASE {turns} ELSE {prompt} END)"
 
 
 def _count(expression: str) -> str:
     """A text as a number of samples in SQL; null where it is no whole number, :data:`HUGE` for any above."""
-    number = f"TRY_CAST({expression} AS DOUBLE)"
+    number = f"TRY_CAST({as_text(expression)} AS DOUBLE)"
     whole = f"ABS({number}) <= 1e18 AND {number} = FLOOR({number})"
     return f"CASE WHEN {whole} THEN CAST(LEAST({number}, {HUGE}) AS BIGINT) END"
 
@@ -483,4 +484,5 @@ def _select(fields: Mapping[str, str], source: str, where: str) -> str:
 
 def _flag(expression: str) -> str:
     """Whether a text says that something is the case: any text does but for words such as false."""
-    return f"COALESCE(LOWER({expression}) NOT IN ('false', '0', '0.0', '', 'none', 'null', 'nan'), FALSE)"
+    words = "'false', '0', '0.0', '', 'none', 'null', 'nan'"
+    return f"COALESCE(LOWER({as_text(expression)}) NOT IN ({words}), FALSE)"

@@ -18,8 +18,10 @@ from entropylaw.arrow import to_numpy
 from entropylaw.escaping import listing, shown
 from entropylaw.samples import query
 from entropylaw.samples.columns import NAMES, OCCURRENCE, SampleColumns, is_text
+from entropylaw.tokens.query import quoted
 
 if TYPE_CHECKING:
+    from entropylaw.tokens.query import Table
     from entropylaw.tokens.run import Backend
 
 MOST_VALUES = 64
@@ -45,6 +47,12 @@ _DRAWS = re.compile(
     r"idx|index|(?:^|_)(?:id|i|no|number|run)$"
 )
 """What is in the names of numbers of samples, where each problem has each number once."""
+
+_SETTINGS = re.compile(
+    r"temp|top_|shot|budget|effort|level|depth|version|beam|width|length|size|limit|max|min|rank|step|stage|turn|"
+    r"round|difficulty|hint|(?:^|_)(?:num|n)_"
+)
+"""What is in the names of settings, whose whole numbers in a row are no numbers of samples."""
 
 PARTS = frozenset(
     (
@@ -75,21 +83,23 @@ class Split:
 
     @property
     def may_number(self) -> bool:
-        """Whether its values may be numbers of draws, or of files: whole ones in a row, and so named."""
+        """Whether its values may be numbers of draws, or of files: whole ones in a row.
+
+        Those of a column that is not called so begin at 0 or 1; 0 and 1 alone may be a flag.
+        """
         parts = [re.fullmatch(r"(\D*)(\d+)(\D*)", value) for value in self.values]
         numbers = {int(part[2]) for part in parts if part}
         around = {(part[1], part[3]) for part in parts if part}
         if None in parts or len(around) > 1 or len(numbers) < len(parts):
             return False
-        in_a_row = max(numbers) - min(numbers) == len(numbers) - 1
         name = self.name.casefold()
-        return bool(_DRAWS.search(name)) and (in_a_row or name in (*NAMES["sample"], "seed", "epoch"))
-
-    @property
-    def may_be_parts(self) -> bool:
-        """Whether its values may be parts of the problems: few, and not measured."""
-        measured = (re.fullmatch(r"-?\d*\.\d+", value) for value in self.values)
-        return len(self.values) <= MOST_PARTS and not any(measured)
+        if name in (*NAMES["sample"], "seed", "epoch"):
+            return True
+        in_a_row = max(numbers) - min(numbers) == len(numbers) - 1
+        if _DRAWS.search(name) or not in_a_row:
+            return in_a_row
+        is_bare = around == {("", "")} and _SETTINGS.search(name) is None
+        return is_bare and min(numbers) in (0, 1) and numbers != {0, 1}
 
 
 def key_of(engine: Backend, samples: str, keys: Sequence[str]) -> str:
@@ -106,8 +116,8 @@ def key_of(engine: Backend, samples: str, keys: Sequence[str]) -> str:
         for other in keys:
             repeated = found[other]["most"] > 1
             if other != name and is_text(other) and repeated:
-                (together,) = engine.run(query.pairs(samples, (name, other))).to_pylist()
-                if together["size"] > found[other]["size"] or COARSER * size < found[other]["size"]:
+                together = _size(engine, samples, (name, other))
+                if together > found[other]["size"] or COARSER * size < found[other]["size"]:
                     return 2, is_text(name), -size
         return int(found[name]["fewest"] != found[name]["most"]), is_text(name), -size
 
@@ -115,7 +125,7 @@ def key_of(engine: Backend, samples: str, keys: Sequence[str]) -> str:
 
 
 def divided(
-    engine: Backend, samples: str, names: Sequence[str], columns: Sequence[SampleColumns]
+    engine: Backend, samples: Table, names: Sequence[str], columns: Sequence[SampleColumns]
 ) -> tuple[list[str], list[str]]:
     """The columns of ``names`` that divide the rows, and what was found of these in sentences.
 
@@ -124,23 +134,26 @@ def divided(
     of_files = set(names).difference(*(chosen.file.types for chosen in columns))
     left_out = columns[0].named["problem"].split(" + ")
     if len({chosen.file.run for chosen in columns}) == 1:
-        # A pass over the samples less, where one file is read.
         left_out += {"run"} & of_files
-    candidates = _of_few_values(engine, samples, [name for name in names if name not in left_out])
-    splits = [_split(engine, samples, name, ()) for name in candidates]
+    short = _short(engine, samples, [name for name in names if name not in left_out])
+    if not short:
+        return [], []
+    units = engine.keep("units", query.units(samples, short)).name
+    size = _size(engine, units, ())
+    splits = [_split(engine, units, name, ()) for name in short if size]
+    splits = [split for split in splits if 1 < len(split.values) <= MOST_VALUES]
     splits.sort(key=lambda split: (split.may_number, split.name == "run", len(split.values)))
     groups: list[str] = []
     notes: list[str] = []
-    size = engine.run(query.pairs(samples, groups))["size"][0]
     for split in splits:
         name = split.name
         if split.by_step:
             continue
-        size_divided = engine.run(query.pairs(samples, [*groups, name]))["size"][0]
+        size_divided = _size(engine, units, [*groups, name])
         if size_divided == size:
             continue
         numbers = split.alike and split.may_number
-        is_once = numbers and _split(engine, samples, name, groups).most == 1
+        is_once = numbers and _split(engine, units, name, groups).most == 1
         divides, note = _use_of(split, is_of_files=name in of_files, is_once=is_once)
         if divides:
             groups.append(name)
@@ -162,7 +175,8 @@ def _use_of(split: Split, *, is_of_files: bool, is_once: bool) -> tuple[bool, st
         return True, f"rows differ in {values}, which are not samples of one problem: a row for each"
     if split.nested and name in PARTS and not is_of_files:
         return True, ""
-    if split.nested and name != "run" and split.may_be_parts:
+    measured = (re.fullmatch(r"-?\d*\.\d+", value) for value in split.values)
+    if split.nested and name != "run" and len(split.values) <= MOST_PARTS and not any(measured):
         return False, f"problems differ in {values}, all together: --by {name} divides them"
     if not split.alike:
         return False, ""
@@ -173,23 +187,28 @@ def _use_of(split: Split, *, is_of_files: bool, is_once: bool) -> tuple[bool, st
     return True, f"every problem has each of {values}: a row for each; --by '' takes all together"
 
 
-def _of_few_values(engine: Backend, samples: str, names: Sequence[str]) -> list[str]:
-    """The columns of several values, but of few, of which none is long in the first rows."""
-    rows = engine.peek(query.selected(samples, names), PEEKED).to_pydict() if names else {}
+def _size(engine: Backend, table: str, names: Sequence[str]) -> int:
+    """The number of different values that some columns have together."""
+    columns = ", ".join(quoted(f"by_{name}") for name in names) or "1 AS one"
+    rows = engine.run(f"SELECT COUNT(*) AS size FROM (SELECT DISTINCT {columns} FROM {table}) AS pairs")
+    return int(rows["size"][0].as_py())
+
+
+def _short(engine: Backend, samples: Table, names: Sequence[str]) -> list[str]:
+    """The columns of which no value is long in the first rows, and few are different."""
+    rows = engine.peek(f"SELECT {query.row_keys(names)} FROM {samples.name}", PEEKED).to_pydict()
     texts = {name: {text or "" for text in rows[f"by_{name}"]} for name in names}
-    few = [name for name in names if max(map(len, texts[name]), default=0) <= LONGEST]
-    few = [name for name in few if len(texts[name]) <= MOST_VALUES]
-    sizes = engine.run(query.sizes(samples, few)).to_pylist() if few else [{}]
-    return [name for name in few if 1 < sizes[0][name] <= MOST_VALUES]
+    short = [name for name in names if max(map(len, texts[name]), default=0) <= LONGEST]
+    return [name for name in short if len(texts[name]) <= MOST_VALUES]
 
 
-def _split(engine: Backend, samples: str, name: str, groups: Sequence[str]) -> Split:
+def _split(engine: Backend, units: str, name: str, groups: Sequence[str]) -> Split:
     """How a column splits the samples of the problems of each step and of ``groups``.
 
     Where each sample draws its value, chi-square has the distribution of that name; a column that splits all
     problems alike has next to 0.
     """
-    table = engine.run(query.splits(samples, name, groups))
+    table = engine.run(query.splits(units, name, groups))
     columns = {key: to_numpy(table[key]) for key in table.column_names if key not in ("step", "value")}
     _, step = np.unique(np.array(table["step"].to_pylist(), dtype=float), return_inverse=True)
     values = np.bincount(step)

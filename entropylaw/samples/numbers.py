@@ -109,13 +109,20 @@ def pluralities(counts: Counts, ks: Sequence[int]) -> dict[str, FloatArray]:
     values = {f"maj@{k}": np.zeros(len(n)) for k in ks}
     for _ in range(shuffles):
         shuffled = answer[(owner + random.random(size)).argsort()]
+        # In the order of answers, and then of places, the votes of a set for an answer follow each other.
+        places = shuffled.argsort(kind="stable")[np.count_nonzero(shuffled < 0) :]
+        voted = shuffled[places]
+        problem = owner[places]
+        position = places - start[problem]
         for k in ks:
             sets = n // k
-            position = np.arange(size) - start[owner]
-            votes = (position < k * sets[owner]) & (shuffled >= 0)
-            number = (np.cumsum(sets) - sets)[owner] + position // k
-            pairs, times = np.unique(number[votes] * len(rows) + shuffled[votes], return_counts=True)
-            number, chosen = np.divmod(pairs, len(rows))
+            used = position < k * sets[problem]
+            number = ((np.cumsum(sets) - sets)[problem] + position // k)[used]
+            chosen = voted[used]
+            begins = np.flatnonzero(np.append(True, (np.diff(number) != 0) | (np.diff(chosen) != 0)))
+            times = np.diff(begins, append=len(number))
+            number = number[begins]
+            chosen = chosen[begins]
             most = np.zeros(sets.sum(), dtype=np.int64)
             np.maximum.at(most, number, times)
             leads = times == most[number]

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
+import pyarrow as pa
+
 from entropylaw.errors import InputError
 from entropylaw.escaping import listing, shown
-from entropylaw.tokens.query import quoted, text
+from entropylaw.tokens.query import Table, quoted, stripped, text
 
 RIGHT = ("true", "1", "1.0", "c", "correct", "pass", "passed", "success")
 WRONG = ("false", "0", "0.0", "-1", "-1.0", "i", "n", "incorrect", "wrong", "fail", "failed", "timeout")
@@ -31,40 +33,90 @@ MOST_VERDICTS = 12
 """Different verdicts that are counted; more are scores."""
 
 
-def counted(table: str, groups: Sequence[str]) -> str:
-    """Samples with the same step, groups, problem, verdict, answer and number, which are read once.
+_LENGTH = "CASE WHEN ABS(tokens) < CAST('Infinity' AS DOUBLE) THEN tokens END"
+"""A number of tokens that is not finite is unknown."""
 
-    ``rows`` are those of the files, ``uncounted`` those without a whole number of samples, of which the
-    smallest is ``least``.
+_BY_ROLE = {
+    "stepless": ("step", "", "FALSE"),
+    "sample": ("sample", "", "CAST(NULL AS VARCHAR)"),
+    "error": ("error", "", "FALSE"),
+    "truncated": ("truncated", "", "FALSE"),
+    "each": ("count", "", "CAST(1 AS BIGINT)"),
+    "answer": ("answer", "", "CAST(NULL AS VARCHAR)"),
+    "label": ("label", "", "CAST(NULL AS VARCHAR)"),
+    "tokens": ("tokens", f"SUM({_LENGTH})", "CAST(NULL AS DOUBLE)"),
+    "measured": ("tokens", f"COUNT({_LENGTH})", "CAST(0 AS BIGINT)"),
+    "reference": ("reference", "MIN(reference)", "CAST(NULL AS VARCHAR)"),
+    "other_reference": ("reference", "MAX(reference)", "CAST(NULL AS VARCHAR)"),
+}
+"""Column of the counts → its role; what it is of samples that are alike, '' where these have the same; and
+what it is where no file has that role."""
+
+
+def units(table: Table, names: Sequence[str]) -> str:
+    """How many samples of a problem at a step have the same values of some columns."""
+    keys = row_keys(names)
+    rows = f"SELECT {keys}, each AS times, {_tidy(table, 'problem')} AS problem FROM {table.name}"
+    return _summed(f"({rows}) AS units", f"{keys}, problem", "times > 0")
+
+
+def counted(table: Table, groups: Sequence[str], roles: Container[str], missing: str) -> str:
+    """Samples that are alike, which are read once: ``rows`` of the files, each for ``each`` samples.
+
+    ``id`` is the problem, ``padded`` whether it had white space around it. ``verdict`` is 1 right, 0 wrong,
+    null without one, or 0 where one that is ``missing`` is wrong; ``lacking`` says that it is missing.
+    ``tokens`` are those of ``measured`` rows. Columns of none of the ``roles`` are left out: to compare them
+    takes time.
     """
-    verdict = 'LOWER(TRIM("right"))'
-    keys = f"{_keys_of(groups)}, problem, sample, error"
-    # A number of tokens that is not finite is unknown.
-    length = "CASE WHEN ABS(tokens) < CAST('Infinity' AS DOUBLE) THEN tokens END"
-    sums = {
-        "times": "times",
-        "rows": "1",
-        "uncounted": "CASE WHEN times IS NULL THEN 1 ELSE 0 END",
-        "truncated": "CASE WHEN truncated THEN times ELSE 0 END",
-        "lengths": f"CASE WHEN {length} IS NULL THEN 0 ELSE times END",
-        "unmeasured": f"CASE WHEN {length} IS NULL THEN times ELSE 0 END",
-        "stepless": "CASE WHEN stepless THEN 1 ELSE 0 END",
-        "padded": "CASE WHEN padded THEN 1 ELSE 0 END",
+    keys = row_keys(groups)
+    present = {name: value for name, (role, value, _) in _BY_ROLE.items() if role in roles}
+    alike = ", ".join((keys, "problem", '"right"', *(name for name, value in present.items() if not value)))
+    sums = "".join(f", {value} AS {name}" for name, value in present.items() if value)
+    rows = f'SELECT {alike}, COUNT(*) AS "rows"{sums} FROM {table.name} GROUP BY {alike}'
+    word = 'LOWER(TRIM("right"))' if _is_text(table, "right") else 'CAST("right" AS VARCHAR)'
+    right, wrong, absent = (", ".join(map(text, words)) for words in (RIGHT, WRONG, ABSENT))
+    error = "error" if "error" in roles else "FALSE"
+    unknown = "0" if missing == "wrong" else "NULL"
+    columns = {name: name for name in (*present, '"rows"')} | {
+        "id": _tidy(table, "problem"),
+        "padded": f"problem <> {stripped('problem')}" if _is_text(table, "problem") else "FALSE",
+        '"right"': word,
+        "verdict": f"CASE WHEN {error} THEN {unknown} WHEN {word} IN ({right}) THEN 1 "
+        f"WHEN {word} IN ({wrong}) THEN 0 ELSE {unknown} END",
+        "lacking": f"{error} OR {word} IS NULL OR {word} IN ({absent})",
     }
-    totals = ", ".join(f"CAST(SUM({value}) AS BIGINT) AS {quoted(name)}" for name, value in sums.items())
-    return (
-        f'SELECT {keys}, {verdict} AS "right", TRIM(answer) AS answer, {totals}, MIN(times) AS least, '
-        f"SUM({length} * times) AS tokens, MIN(reference) AS reference, MAX(reference) AS other_reference "
-        f"FROM {table} GROUP BY {keys}, {verdict}, TRIM(answer)"
+    if "answer" in roles and _is_text(table, "answer"):
+        columns["answer"] = "TRIM(answer)"
+    named = ", ".join(f"{value} AS {name}" for name, value in columns.items())
+    return f"SELECT {keys}, {named} FROM ({rows}) AS alike"
+
+
+def judged(table: str, roles: Container[str]) -> str:
+    """The counts with the columns that no file has; ``times`` are the samples of all rows that are alike."""
+    absent = "".join(
+        f", {value} AS {name}" for name, (role, _, value) in _BY_ROLE.items() if role not in roles
     )
+    return f'SELECT *, each * "rows" AS times FROM (SELECT *{absent} FROM {table}) AS whole'
+
+
+def _is_text(table: Table, name: str) -> bool:
+    return bool(pa.types.is_string(table.types[name]))
+
+
+def _tidy(table: Table, name: str) -> str:
+    """A column without white space at its ends, null where nothing is left."""
+    return f"NULLIF({stripped(name)}, '')" if _is_text(table, name) else name
+
+
+def _summed(table: str, keys: str, where: str) -> str:
+    """How many samples have the same keys."""
+    return f"SELECT {keys}, CAST(SUM(times) AS BIGINT) AS times FROM {table} WHERE {where} GROUP BY {keys}"
 
 
 def verdicts(table: str) -> str:
     """The commonest verdicts, and how many samples have each."""
-    return (
-        f'SELECT "right" AS verdict, CAST(SUM(times) AS BIGINT) AS samples FROM {table} WHERE NOT error '
-        f'GROUP BY "right" ORDER BY samples DESC, verdict LIMIT {MOST_VERDICTS}'
-    )
+    counts = _summed(table, '"right"', "NOT error")
+    return f'SELECT * FROM ({counts}) AS counted ORDER BY times DESC, "right" LIMIT {MOST_VERDICTS}'
 
 
 def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
@@ -104,19 +156,6 @@ def number(value: str | float) -> float | None:
         return None
 
 
-def judged(table: str, missing: str) -> str:
-    """The samples with ``verdict``: 1 right, 0 wrong, null without one; a missing one as wrong if so said."""
-    verdict = '"right"'
-    right, wrong = (", ".join(map(text, words)) for words in (RIGHT, WRONG))
-    absent = "0" if missing == "wrong" else "NULL"
-    return (
-        f"SELECT *, CASE WHEN error THEN {absent} WHEN {verdict} IN ({right}) THEN 1 "
-        f"WHEN {verdict} IN ({wrong}) THEN 0 ELSE {absent} END AS verdict, "
-        f"CASE WHEN error OR {verdict} IS NULL OR {verdict} IN ({', '.join(map(text, ABSENT))}) "
-        f"THEN times ELSE 0 END AS absent FROM {table}"
-    )
-
-
 def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     """A row per step, group and problem: samples with a verdict, right ones, missing ones, tokens.
 
@@ -125,75 +164,64 @@ def problems(table: str, groups: Sequence[str], roles: Container[str]) -> str:
     one is below 0, as that of wrong samples is where more are right than there are. ``stepless`` counts rows
     whose column of steps has no number, ``padded`` those whose problem has white space at its ends.
     """
-    keys = _keys_of(groups)
+    keys = row_keys(groups)
     again = "FALSE"
     if "sample" in roles:
         again = 'SUM(CASE WHEN sample IS NULL THEN 0 ELSE "rows" END) > COUNT(DISTINCT sample)'
     elif "count" in roles:
-        different = "COUNT(DISTINCT COALESCE(CAST(verdict AS VARCHAR), '') || COALESCE(answer, ''))"
+        answer = "COALESCE(CAST(answer AS VARCHAR), '')"
+        different = f"COUNT(DISTINCT COALESCE(CAST(verdict AS VARCHAR), '') || {answer})"
         again = f'SUM("rows") > {different}'
     flaws = (
         again,
         "MIN(reference) <> MAX(other_reference)",
-        "problem IS NULL",
-        "SUM(uncounted) > 0",
-        "MIN(least) < 0",
+        "id IS NULL",
+        "COUNT(*) > COUNT(each)",
+        "MIN(each) < 0",
     )
     cases = " ".join(f"WHEN {flaw} THEN {number}" for number, flaw in enumerate(flaws))
     sums = {
-        "n": "CASE WHEN verdict IS NULL THEN 0 ELSE times END",
-        "c": "CASE WHEN verdict = 1 THEN times ELSE 0 END",
-        "missing": "absent",
-        "errors": "CASE WHEN error THEN times ELSE 0 END",
-        **{name: name for name in ("truncated", "lengths", "unmeasured", "stepless", "padded")},
+        "n": ("problem", "CASE WHEN verdict IS NULL THEN 0 ELSE times END"),
+        "c": ("problem", "CASE WHEN verdict = 1 THEN times ELSE 0 END"),
+        "missing": ("problem", "CASE WHEN lacking THEN times ELSE 0 END"),
+        "padded": ("problem", 'CASE WHEN padded THEN "rows" ELSE 0 END'),
+        "errors": ("error", "CASE WHEN error THEN times ELSE 0 END"),
+        "truncated": ("truncated", "CASE WHEN truncated THEN times ELSE 0 END"),
+        "lengths": ("tokens", "measured * each"),
+        "unmeasured": ("tokens", '("rows" - measured) * each'),
+        "stepless": ("step", 'CASE WHEN stepless THEN "rows" ELSE 0 END'),
     }
-    totals = ", ".join(f"CAST(SUM({value}) AS BIGINT) AS {name}" for name, value in sums.items())
+    totals = ", ".join(
+        f"CAST({f'SUM({value})' if role in roles else 0} AS BIGINT) AS {name}"
+        for name, (role, value) in sums.items()
+    )
     return (
-        f"SELECT {keys}, problem, {totals}, SUM(tokens) AS tokens, "
+        f"SELECT {keys}, CAST(id AS VARCHAR) AS problem, {totals}, SUM(tokens * each) AS tokens, "
         f"CAST(CASE {cases} ELSE {len(flaws)} END AS BIGINT) AS flaw "
-        f"FROM {table} GROUP BY {keys}, problem ORDER BY {keys}, problem"
+        f"FROM {table} GROUP BY {keys}, id ORDER BY {keys}, problem"
     )
 
 
 def answers(table: str, groups: Sequence[str]) -> str:
     """Per step, group, problem and verdict: how many answers were given so many times."""
-    keys = _keys_of(groups)
-    counts = (
-        f"SELECT {keys}, problem, verdict, answer, CAST(SUM(times) AS BIGINT) AS given "
-        f"FROM {table} WHERE verdict IS NOT NULL AND answer IS NOT NULL "
-        f"GROUP BY {keys}, problem, verdict, answer"
-    )
+    keys = row_keys(groups)
+    is_known = "verdict IS NOT NULL AND answer IS NOT NULL"
+    counts = _summed(table, f"{keys}, id, verdict, answer", is_known)
     return (
-        f"SELECT {keys}, problem, verdict, given, COUNT(*) AS alike FROM ({counts}) AS counted "
-        f"GROUP BY {keys}, problem, verdict, given ORDER BY {keys}, problem, verdict, given"
+        f"SELECT {keys}, CAST(id AS VARCHAR) AS problem, verdict, times AS given, COUNT(*) AS alike "
+        f"FROM ({counts}) AS counted GROUP BY {keys}, id, verdict, times "
+        f"ORDER BY {keys}, problem, verdict, given"
     )
 
 
 def occurrences(table: str, name: str) -> str:
     """Different values of a column, and the fewest and most samples of a step that have one of them."""
-    value = quoted(f"by_{name}")
-    cells = (
-        f"SELECT step, {value} AS value, CAST(SUM(times) AS BIGINT) AS n FROM {table} "
-        f"WHERE {value} IS NOT NULL GROUP BY step, {value}"
+    cells = f"(SELECT step, {quoted(f'by_{name}')} AS value, each AS times FROM {table}) AS cells"
+    counts = _summed(cells, "step, value", "value IS NOT NULL")
+    return (
+        "SELECT COUNT(DISTINCT value) AS size, MIN(times) AS fewest, MAX(times) AS most "
+        f"FROM ({counts}) AS counted"
     )
-    return f"SELECT COUNT(DISTINCT value) AS size, MIN(n) AS fewest, MAX(n) AS most FROM ({cells}) AS counted"
-
-
-def pairs(table: str, names: Sequence[str]) -> str:
-    """The number of different values that some columns have together."""
-    columns = ", ".join(quoted(f"by_{name}") for name in names) or "1 AS one"
-    return f"SELECT COUNT(*) AS size FROM (SELECT DISTINCT {columns} FROM {table}) AS pairs"
-
-
-def selected(table: str, names: Sequence[str]) -> str:
-    """Columns of the samples."""
-    return f"SELECT {', '.join(quoted(f'by_{name}') for name in names)} FROM {table}"
-
-
-def sizes(table: str, names: Sequence[str]) -> str:
-    """The number of different values of each column, nothing among them."""
-    parts = (f"COUNT(DISTINCT COALESCE({quoted(f'by_{name}')}, '')) AS {quoted(name)}" for name in names)
-    return f"SELECT {', '.join(parts)} FROM {table}"
 
 
 def splits(table: str, name: str, groups: Sequence[str]) -> str:
@@ -204,15 +232,13 @@ def splits(table: str, name: str, groups: Sequence[str]) -> str:
     samples of the unit, which are ``least`` to ``size``; ``whole`` is the sum of 1 divided by the unit's
     values, of which one has up to ``values``.
     """
+    unit = f"{row_keys(groups)}, problem"
     value = quoted(f"by_{name}")
-    unit = f"{_keys_of(groups)}, problem"
-    counts = (
-        f"SELECT {unit}, {value} AS value, CAST(SUM(times) AS DOUBLE) AS n FROM {table} "
-        f"WHERE times > 0 GROUP BY {unit}, {value}"
-    )
     within = (
-        f"SELECT step, value, n, SUM(n) OVER (PARTITION BY {unit}) AS size, "
-        f"COUNT(*) OVER (PARTITION BY {unit}) AS number FROM ({counts}) AS counted"
+        f"SELECT step, {value} AS value, CAST(times AS DOUBLE) AS n, "
+        f"COUNT(*) OVER (PARTITION BY {unit}) AS number, "
+        f"CAST(SUM(times) OVER (PARTITION BY {unit}) AS DOUBLE) AS size "
+        f"FROM ({_summed(table, f'{unit}, {value}', 'times > 0')}) AS counted"
     )
     return (
         "SELECT step, value, COUNT(*) AS units, SUM(n) AS total, MIN(n) AS fewest, MAX(n) AS most, "
@@ -223,14 +249,12 @@ def splits(table: str, name: str, groups: Sequence[str]) -> str:
 
 
 def labels(table: str, groups: Sequence[str]) -> str:
-    """Per step, group and label: samples."""
-    keys = _keys_of(groups)
-    return (
-        f"SELECT {keys}, label, CAST(SUM(times) AS BIGINT) AS samples FROM {table} WHERE label IS NOT NULL "
-        f"GROUP BY {keys}, label ORDER BY {keys}, samples DESC, label"
-    )
+    """Per step, group and label: samples, the commonest label first."""
+    keys = row_keys(groups)
+    counts = _summed(table, f"{keys}, label", "label IS NOT NULL")
+    return f"SELECT * FROM ({counts}) AS counted ORDER BY {keys}, times DESC, label"
 
 
-def _keys_of(groups: Sequence[str]) -> str:
+def row_keys(groups: Sequence[str]) -> str:
     """The columns that make a row of the summary."""
     return ", ".join(("step", *(quoted(f"by_{name}") for name in groups)))

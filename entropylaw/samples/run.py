@@ -26,7 +26,7 @@ from entropylaw.samples.options import SampleOptions
 from entropylaw.tokens.files import TableFile
 from entropylaw.tokens.gather import Gathered, Unread
 from entropylaw.tokens.on_duckdb import Progress, duckdb_backend, temporary_folder
-from entropylaw.tokens.query import text
+from entropylaw.tokens.query import Table, text
 from entropylaw.tokens.run import backend
 
 if TYPE_CHECKING:
@@ -85,17 +85,17 @@ class Sampled:
 class Opened:
     """Tables of samples in an engine: the columns of each file, and what their samples hold.
 
-    ``verdicts`` are the commonest ones with their numbers of samples; ``samples`` is the table of samples,
-    ``judged`` that of their counts by verdict and answer.
+    ``roles`` are those of which any file has a column; ``verdicts`` are the commonest ones with their numbers
+    of samples; ``judged`` is the table of counts by verdict and answer.
     """
 
     engine: Backend
     columns: list[SampleColumns]
+    roles: frozenset[str]
     groups: tuple[str, ...]
     unread: list[Unread]
     notes: list[str]
     verdicts: dict[str | None, int]
-    samples: str
     judged: str
 
     @property
@@ -119,29 +119,31 @@ def opened(
                 engine.keep_order()
             samples, names = _viewed(engine, columns)
             if len(columns[0].keys) > 1:
-                key = key_of(engine, samples, columns[0].keys)
+                key = key_of(engine, samples.name, columns[0].keys)
                 columns = [resolve(chosen.file, options, key) for chosen in columns]
                 samples, names = _viewed(engine, columns)
             _check_lengths(engine, [chosen for chosen in columns if not chosen.roles["problem"]])
             groups, notes = (names, []) if options.by else divided(engine, samples, names, columns)
-            counted = engine.keep("counted", query.counted(samples, groups)).name
-            verdicts = engine.run(query.verdicts(counted)).to_pylist()
+            roles = frozenset(chain.from_iterable(chosen.roles for chosen in columns))
+            counted = engine.keep("counted", query.counted(samples, groups, roles, options.missing)).name
+            judged = engine.view("judged", query.judged(counted, roles)).name
+            verdicts = engine.run(query.verdicts(judged)).to_pylist()
             yield Opened(
                 engine=engine,
                 columns=columns,
+                roles=roles,
                 groups=tuple(groups),
                 unread=gathered.unread,
                 notes=[*gathered.notes, *notes],
-                verdicts={row["verdict"]: row["samples"] for row in verdicts},
-                samples=samples,
-                judged=engine.view("judged", query.judged(counted, options.missing)).name,
+                verdicts={row["right"]: row["times"] for row in verdicts},
+                judged=judged,
             )
 
 
-def _viewed(engine: Backend, columns: Sequence[SampleColumns]) -> tuple[str, list[str]]:
+def _viewed(engine: Backend, columns: Sequence[SampleColumns]) -> tuple[Table, list[str]]:
     """The samples of all files as a table, and the names of the columns that may divide them."""
     names = list(dict.fromkeys(chain.from_iterable(chosen.groups for chosen in columns)))
-    return engine.view("samples", union(engine, columns, names)).name, names
+    return engine.view("samples", union(engine, columns, names)), names
 
 
 def _columns_of(
@@ -182,9 +184,9 @@ def summarise_tables(
         query.check_verdicts(source.verdicts, leader.named["right"])
         run = source.engine.run
         table = source.judged
-        problems = by_key(run(query.problems(table, groups, leader.roles)), groups)
-        answers = by_key(run(query.answers(table, groups)), groups) if "answer" in leader.roles else {}
-        labels = by_key(run(query.labels(source.samples, groups)), groups) if "label" in leader.roles else {}
+        problems = by_key(run(query.problems(table, groups, source.roles)), groups)
+        answers = by_key(run(query.answers(table, groups)), groups) if "answer" in source.roles else {}
+        labels = by_key(run(query.labels(table, groups)), groups) if "label" in source.roles else {}
     _check_problems(problems)
     _check_steps(problems, leader.named.get("step", ""))
     counts = {key: _counts_of(key, rows, answers.get(key), groups) for key, rows in problems.items()}
@@ -252,7 +254,7 @@ def _check_lengths(engine: Backend, columns: Sequence[SampleColumns]) -> None:
     """Refuse files of different lengths whose rows only have a position: ``no-problem-column``."""
     sizes = {}
     for chosen in columns:
-        source = engine.scan([chosen.file], dict.fromkeys(chosen.stored, "JSON"))
+        source = engine.scan([chosen.file], chosen.stored)
         (sizes[chosen.file.name],) = engine.run(f"SELECT COUNT(*) AS size FROM {source}")["size"].to_pylist()
     if len(set(sizes.values())) > 1:
         (short, low), (long, high) = (pick(sizes.items(), key=lambda item: item[1]) for pick in (min, max))
@@ -274,10 +276,10 @@ def union(engine: Backend, columns: Sequence[SampleColumns], groups: Sequence[st
     for together in sets.values():
         leader = together[0]
         files = [chosen.file for chosen in together]
-        source = engine.scan(files, dict.fromkeys(leader.stored, "JSON"))
+        source = engine.scan(files, leader.stored)
         steps = engine.by_file({file.path: file.step for file in files if file.step is not None})
         runs = engine.by_file({file.path: text(file.run) for file in files})
-        queries.append(canonical(leader, source, steps, runs, groups))
+        queries.append(canonical(leader, source, steps, runs, groups, alone=len(sets) == 1))
     return " UNION ALL ".join(queries)
 
 
@@ -300,9 +302,8 @@ def _row_of(
         "tokens": float(np.nansum(table["tokens"])) / lengths if lengths else None,
     }
     if labels is not None:
-        # The query has the commonest label first.
         row["leading_label"] = str(labels["label"][0])
-        row["leading_label_share"] = float(labels["samples"][0] / labels["samples"].sum())
+        row["leading_label_share"] = float(labels["times"][0] / labels["times"].sum())
     return row
 
 
@@ -312,18 +313,18 @@ def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
     Texts stay in Arrow.
     """
     names = ["step", *(f"by_{name}" for name in groups)]
-    by_name = table.select(names).to_pydict()
-    # A whole step is an integer.
-    steps = [int(step) if step is not None and step.is_integer() else step for step in by_name["step"]]
-    keys = [np.array(cells, dtype=object) for cells in (by_name | {"step": steps}).values()]
     columns = {name: table[name].combine_chunks() for name in table.column_names[len(names) :]}
     columns |= {name: to_numpy(columns[name]) for name in columns.keys() - {"problem", "label"}}
     begins = np.arange(len(table)) == 0
-    for cells in keys:
-        begins[1:] |= cells[1:] != cells[:-1]
+    for name in names:
+        codes = to_numpy(table[name].combine_chunks().dictionary_encode().indices)
+        begins[1:] |= np.diff(np.nan_to_num(codes, nan=-1)) != 0
+    starts = np.flatnonzero(begins).tolist()
     tables: dict[Key, dict[str, Any]] = {}
-    for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
-        key = tuple(cells[start] for cells in keys)
+    for start, stop in pairwise([*starts, len(table)]):
+        step, *cells = (table[name][start].as_py() for name in names)
+        # A whole step is an integer.
+        key = (int(step) if step is not None and step.is_integer() else step, *cells)
         tables[key] = {name: values[start:stop] for name, values in columns.items()}
     return {key: tables[key] for key in sorted(tables, key=lambda key: [*map(_ordinal, key)])}
 
@@ -487,7 +488,7 @@ def contents(source: Opened) -> dict[str, str]:
         query.check_verdicts(source.verdicts, leader.named["right"])
     except InputError as error:
         return {**lines, "refused": f"{error.message}; {error.hint}"}
-    columns = source.engine.run(query.problems(source.judged, source.groups, leader.roles)).to_pydict()
+    columns = source.engine.run(query.problems(source.judged, source.groups, source.roles)).to_pydict()
     return {
         **lines,
         "problems": f"{len(set(columns['problem'])):,}",

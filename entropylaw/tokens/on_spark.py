@@ -112,9 +112,7 @@ class Spark:
                 fields: list[str] = []
                 for name, kind in types.items():
                     # Spark's types have other names than DuckDB's.
-                    spark_type = "string" if kind == "JSON" else kind
-                    if kind.endswith("[]"):
-                        spark_type = f"array<{kind.removesuffix('[]')}>"
+                    spark_type = f"array<{kind.removesuffix('[]')}>" if kind.endswith("[]") else kind
                     fields.append(f"{_quoted(name)} {spark_type}")
                 frame = reader.schema(", ".join(fields)).option("mode", "FAILFAST").json(paths)
             self._scans += 1

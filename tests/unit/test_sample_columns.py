@@ -40,6 +40,10 @@ CONDITIONS: dict[str, tuple[Any, ...]] = {
     "decoder": ("greedy-ish", "min_p"),
     "hint": (None, "given"),
     "x": ("p", "q", "r", "s"),
+    "num_fewshot": (0, 1, 2, 3),
+    "budget": (1, 2, 3),
+    "mode": ("m1", "m2", "m3"),
+    "port": (8000, 8001, 8002),
 }
 """A column that makes other samples → its values."""
 
@@ -99,6 +103,10 @@ DRAWS: dict[str, list[Any]] = {
     "generation_idx": [0, 1, 2, 3],
     "id": [0, 1, 2, 3],
     "rollout": ["r0", "r1", "r2", "r3"],
+    "try": [1, 2, 3, 4],
+    "throw": [0, 1, 2, 3],
+    "nth": [4, 3, 2, 1],
+    "lane": [0, 1, 2, 3],
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
 from tests.conftest import ROOT
 from tests.laws import fit_arrays
+from tests.typed import assert_error
 from tests.unit.test_sample_numbers import counts_of
 from tests.unit.test_samples import write
 
@@ -251,8 +253,13 @@ def test_every_group_is_compared(run: Any, tmp_path: Path) -> None:
     gates = ("--fail-if", "lost_problems>50", "--fail-if", "pass@1.difference<-0.5")
     checked = run("check", str(path), *gates, "--format", "json")
     assert [case["outcome"] for case in json.loads(checked.stdout)["cases"]] == ["passed"] * 6
-    drawn = run("plot", "pass_pair", str(path), "-o", str(tmp_path / "x.svg"))
-    assert "it has 2 comparisons" in drawn.stderr
+    refused = run("plot", "pass_pair", str(path), "-o", "x.svg")
+    assert_error(refused, "which-run", 2)
+    assert "holds 2 comparisons" in refused.stderr
+    hint = shlex.split(refused.stderr.rpartition("such as ")[2])
+    drawn = run("plot", "pass_pair", str(path), "-o", "x.svg", *hint)
+    assert drawn.returncode == 0, drawn.stderr
+    assert (tmp_path / "x.svg").exists()
     rows = [{"problem": f"p{i}", "right": i % 2, "budget": b} for b in (1, 2) for i in range(9)]
     rows += [{"problem": f"q{i}", "right": 1, "budget": 3} for i in range(9)]
     some = samples(write(tmp_path / "a.csv", rows), by="budget", against="budget=1")
@@ -332,6 +339,24 @@ def test_gates(run: Any, tmp_path: Path) -> None:
     wrong = run("check", str(plain), "--fail-if", "pass@64<80")
     assert wrong.returncode == 2
     assert "pass@64<80%" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [("pass_at_k", "two samples of a problem"), ("distinct_right", "two steps")],
+)
+def test_what_a_figure_of_samples_needs_is_said_of_samples(
+    run: Any, tmp_path: Path, figure: str, said: str
+) -> None:
+    rows = [{"step": step, "problem": f"p{i}", "right": i % 2} for step in (0, 1) for i in range(9)]
+    table = write(tmp_path / "a.csv", rows)
+    written = run("samples", str(table), "--against", "0", "-o", "a.json")
+    assert written.returncode == 0, written.stderr
+    refused = run("plot", figure, "a.json", "-o", "a.svg")
+    assert_error(refused, "nothing-to-draw", 4)
+    hint = refused.stderr.splitlines()[-1]
+    assert said in hint
+    assert "evaluations" not in refused.stderr
 
 
 def test_the_command_writes_every_format(run: Any, tmp_path: Path) -> None:
