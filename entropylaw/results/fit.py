@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
+
 from entropylaw.arrays import FloatArray, held, lengths_flaw, on_access
 from entropylaw.binding import methods
 from entropylaw.errors import FitError
@@ -15,6 +17,71 @@ from entropylaw.results.law import LawFit, Predictor
 from entropylaw.results.result import Finding, Qualified, Result
 from entropylaw.results.state import Kept, State
 from entropylaw.results.stop import StopLine
+
+
+class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The answer about a run in a few numbers, of four digits; what is not known is left out.
+
+    Attributes
+    ----------
+    state, since
+        The word about what the reward has done, and the step since which it is so.
+    now, gained
+        Interval of the level at the last evaluation, and of that less the level at the first.
+    forecast, p_gain
+        Interval of the reward at the step of the forecast, and the probability of the gain that counts.
+    keep
+        The step to keep.
+    law, ceiling
+        The word about the law, and the interval of the reward at H = 0 by it.
+    why
+        Why the law is not decided, or there is none.
+    """
+
+    state: str | None = None
+    since: float | None = None
+    now: tuple[float, float] | None = None
+    gained: tuple[float, float] | None = None
+    forecast: tuple[float, float] | None = None
+    p_gain: float | None = None
+    keep: float | None = None
+    law: str | None = None
+    ceiling: tuple[float, float] | None = None
+    why: str | None = None
+
+    @classmethod
+    def of(cls, fit: "Fit") -> "Answer":
+        """That of a fit; of a broken run without a forecast."""
+        state = fit.state
+        ahead = None if fit.is_broken else fit.forecast
+        law = fit.law
+        why = None if fit.no_law is None else fit.no_law.slug
+        if law is not None and law.why is not None:
+            why = law.why.value
+        return cls(
+            state=None if state is None else state.word,
+            since=None if state is None else _short(state.since),
+            now=None if state is None else _ends(state.now),
+            gained=None if state is None else _ends(state.gained),
+            forecast=None if ahead is None else _ends(ahead.rewards[-1]),
+            p_gain=None if ahead is None else _short(ahead.p_gains[-1]),
+            keep=None if fit.keep is None else _short(fit.keep.step),
+            law=fit.verdict,
+            ceiling=None if law is None else _ends(law.ceiling),
+            why=why,
+        )
+
+
+def _short(number: float) -> float:
+    """A number of four digits."""
+    return float(f"{number:.4g}")
+
+
+def _ends(estimate: Estimate) -> tuple[float, float] | None:
+    """The ends of an interval; None where one is open."""
+    if estimate.low is None or estimate.high is None:
+        return None
+    return _short(estimate.low), _short(estimate.high)
 
 
 @on_access
@@ -62,6 +129,11 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     drop_per_100_steps: Estimate | None = None
     findings: tuple[Finding, ...]
     unpaired: tuple[FloatArray, FloatArray] | None = None
+
+    @property
+    def answer(self) -> Answer:
+        """The answer in a few numbers."""
+        return Answer.of(self)
 
     @property
     def gained(self) -> Estimate | None:

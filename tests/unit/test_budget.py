@@ -18,7 +18,7 @@ STATEMENTS = {
     "samples": 1_311,
     "top": 1_098,
     "roles": 1_024,
-    "results": 953,
+    "results": 980,
     "documents": 826,
 }
 """Package → its statements when the number was last set; ``top`` are the modules beside the packages."""

@@ -44,6 +44,26 @@ def document(fits):
     return fits.to_json()
 
 
+def test_an_entry_begins_with_its_answer(fits):
+    """The path that the skill file quotes: what a script reads of a run."""
+    (entry,) = json.loads(dumps(fits.to_json()))["runs"]
+    answer = entry["answer"]
+    result = entry["result"]
+    assert next(iter(entry)) == "answer"
+    assert len(json.dumps(answer)) <= 400
+    state = result["state"]
+    assert (answer["state"], answer["keep"]) == (state["word"], state["keep"]["step"])
+    for name, estimate in (
+        ("now", state["now"]),
+        ("gained", state["gained"]),
+        ("forecast", result["forecast"]["rewards"][-1]),
+        ("ceiling", result["law"]["ceiling"]),
+    ):
+        assert answer[name] == pytest.approx([estimate["low"], estimate["high"]], rel=1e-3)
+    assert answer["p_gain"] == pytest.approx(result["forecast"]["p_gains"][-1], rel=1e-3)
+    assert (answer["law"], answer["why"]) == (result["law"]["verdict"], result["law"]["why"])
+
+
 @pytest.fixture
 def read_back(tmp_path):
     """A function: the document of some text, or of JSON values."""
@@ -61,7 +81,7 @@ def test_round_trip_to_the_last_bit(fits, read_back):
     back = read_back(text)
     assert dumps(back.to_json()) == text
     (fit,), (stored,) = fits.fitted, back.fitted
-    assert stored.n_rewards == N
+    assert (stored.n_rewards, stored.answer) == (N, fit.answer)
     assert stored.law.predict(0.07) == fit.law.predict(0.07)
     assert stored.law.entropy_for(0.5) == fit.law.entropy_for(0.5)
     assert stored.predict(0.07).mean.value == pytest.approx(fit.predict(0.07).mean.value, rel=1e-9)

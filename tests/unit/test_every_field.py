@@ -116,6 +116,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
         r"runs\.result\.state\.lost",
         "means of several evaluations: the level now and at the step to keep are shown",
     ),
+    (AHEAD, r"runs\.answer\..*", "for programs: a few numbers of what is shown"),
     (FITS, r"runs\.result\.(law\.)?run", "the run's own name is shown"),
     (("report",), r"runs\.result\.law\.smoothing_error", "the intervals allow for it"),
     (FITS, r"runs\.result\.law\.smoothing_length", "the intervals allow for it"),
@@ -137,7 +138,7 @@ NOT_SHOWN: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("columns",), r"source\.sha256", "the file is named by its path"),
     (AHEAD, r"runs\.result\.forecast\.run", "the run's own name is shown"),
     (("fit", "prediction"), r"runs\.result\.forecast\.now", "the level now is the state's"),
-    (("fit",), r"runs\.result\.forecast\.law\..*", "a prediction shows it"),
+    (FITS, r"runs\.result\.forecast\.law\..*", "a prediction shows it"),
     (
         FITS,
         r"runs\.result\.stop_line\.(reward|evaluations|at_step|expected\..*|gain|p_gain|state\..*)",
