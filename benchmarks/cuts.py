@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw.analysis.forecast import AHEAD, FEWEST
+from entropylaw.analysis.forecast import AHEAD
 from entropylaw.analysis.forms import law_line
+from entropylaw.analysis.state import FEWEST
 from entropylaw.arrays import FloatArray
 
 CUTS = (0.2, 1 / 3, 0.5, 2 / 3)

@@ -24,7 +24,7 @@ def with_block(content: str, name: str, text: str) -> str:
     return pattern.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", content)
 
 
-def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1) -> str:
-    """A table whose first columns, as many as ``texts``, are text, and the others numbers."""
-    rule = ["---"] * texts + ["---:"] * (len(columns) - texts)
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose first column is text, and the others numbers."""
+    rule = ["---", *["---:"] * (len(columns) - 1)]
     return "\n".join("| " + " | ".join(row) + " |" for row in (columns, rule, *rows))

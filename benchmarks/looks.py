@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropylaw.analysis.forecast import FEWEST
 from entropylaw.analysis.law.evaluations import rewarded
-from entropylaw.analysis.state import state_of
+from entropylaw.analysis.state import FEWEST, state_of
 from entropylaw.analysis.stop import stop_line
 from entropylaw.arrays import FloatArray
 from entropylaw.results.stop import StopLine

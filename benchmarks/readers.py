@@ -17,6 +17,7 @@ import os
 import pkgutil
 import platform
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -94,9 +95,10 @@ def beside_the_tools(folder: Path, rows: int, turns: int) -> str:
         peer.write(path, values)
         size = path.stat().st_size / 1e6
         ours, theirs = best_of(turns, partial(columns, path), partial(peer.read, path))
-        memory = [grown(who, path) / path.stat().st_size for who in ("ours", peer.format)]
-        package = peer.packages[0].partition(".")[0]
-        tool = f"{package} {metadata.version(package)}{peer.how and ': '}{peer.how}"
+        memory = [grown(who, path) / path.stat().st_size for who in ("ours", peer.how or peer.format)]
+        package = peer.packages[0].partition(".")[0] if peer.packages else "Python"
+        version = metadata.version(package) if peer.packages else platform.python_version()
+        tool = f"{package} {version}{peer.how and ': '}{peer.how}"
         lines.append(
             f"| {peer.format} | {size:.0f} | {tool} | {ours / theirs:.2f} | {size / ours:.0f} "
             f"| {memory[0]:.1f} | {memory[1]:.1f} |"
@@ -166,10 +168,10 @@ def measured(who: str, path: Path) -> dict[str, float]:
 
 def alone(who: str, path: str) -> None:
     """Read in this process, and print how long it took, and its size before that and at its peak."""
-    reads: dict[str, Callable[[Path], object]] = {peer.format: peer.read for peer in PEERS}
+    reads: dict[str, Callable[[Path], object]] = {peer.how or peer.format: peer.read for peer in PEERS}
     reads |= {"ours": columns, "runs": lambda path: read_runs(str(path))}
     for peer in PEERS:
-        if peer.format == who:
+        if (peer.how or peer.format) == who:
             [importlib.import_module(package) for package in peer.packages]
     if who in ("ours", "runs"):
         for module in pkgutil.walk_packages(readers.__path__, f"{readers.__name__}."):
@@ -274,6 +276,26 @@ def read_jsonl(path: Path) -> object:
     return pandas().read_json(path, lines=True)
 
 
+def loads_jsonl(path: Path) -> object:
+    with path.open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def write_verl(path: Path, values: np.ndarray) -> None:
+    """What verl prints of a run, with three decimals."""
+    with path.open("w", encoding="utf-8") as file:
+        for step, record in records(values):
+            pairs = " - ".join(f"{name}:{value:.3f}" for name, value in record.items())
+            file.write(f"(TaskRunner pid=12) step:{step} - {pairs}\n")
+
+
+def read_verl(path: Path) -> object:
+    """The numbers of every line, as one would find them by hand."""
+    pair = re.compile(r"([\w/]+):(-?[\d.]+)")
+    with path.open(encoding="utf-8") as file:
+        return [[(name, float(number)) for name, number in pair.findall(line)] for line in file]
+
+
 def write_parquet(path: Path, values: np.ndarray) -> None:
     frame(values).to_parquet(path)
 
@@ -309,6 +331,8 @@ PEERS = (
     ),
     Peer("CSV", "run.csv", "read_csv", ("pandas",), write_csv, read_csv),
     Peer("JSONL", "run.jsonl", "read_json(lines=True)", ("pandas",), write_jsonl, read_jsonl),
+    Peer("JSONL", "run.jsonl", "json.loads of every line", (), write_jsonl, loads_jsonl),
+    Peer("verl's console", "run.log", "re.findall in every line", (), write_verl, read_verl),
     Peer("Parquet", "run.parquet", "", ("pyarrow.parquet", "pandas"), write_parquet, read_parquet),
 )
 

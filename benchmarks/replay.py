@@ -25,16 +25,13 @@ from benchmarks.docs import markdown_table, write_block
 from benchmarks.finished import Finished, for_tuning
 from benchmarks.forecasts import level_of
 from benchmarks.looks import Look, replay
-from entropylaw.analysis.forecast import FEWEST
+from entropylaw.analysis.state import FEWEST
 from entropylaw.analysis.stop import UNLIKELY
 from entropylaw.arrays import FloatArray
 from entropylaw.results.stop import Says
 
 PATIENCE = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8)
 """Shares of the plan without a new best reward at a stop."""
-
-LARGE = 0.015
-"""A regret that is large, in ranges of the rewards."""
 
 REGRETS = (0.005, 0.01, 0.02)
 """Regrets at which the steps are compared that the stop line's rule and patience save."""
@@ -141,14 +138,13 @@ def rules() -> dict[str, Rule]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a rule did: its stops, how many of them lost more than the gain, how many had a large regret.
+    """What a rule did: its stops, and how many of them lost more than the gain.
 
     ``regret`` and ``saved``, in ranges of the rewards and lengths of the runs, are means over all runs.
     """
 
     stops: int
     losing: int
-    large: int
     regret: float
     saved: float
 
@@ -173,7 +169,6 @@ def outcome_of(rule: Rule, plays: Sequence[Played]) -> Outcome:
     return Outcome(
         stops=stops,
         losing=losing,
-        large=sum(regret > LARGE for regret in regrets),
         regret=sum(regrets) / len(plays),
         saved=sum(saved) / len(plays),
     )
@@ -188,7 +183,6 @@ def row(name: str, outcome: Outcome, patient: Sequence[Outcome]) -> list[str]:
         name,
         str(outcome.stops),
         str(outcome.losing),
-        str(outcome.large),
         f"{100 * outcome.saved:.1f} %",
         f"{100 * outcome.regret:.2f} %",
         alike,
@@ -212,8 +206,7 @@ def table(runs: Sequence[Finished]) -> str:
     where = "arms" if runs[0].group == "lab" else "repositories"
     patient = [outcome_of(partial(without_best, share=share), plays) for share in PATIENCE]
     rows = [row(name, outcome_of(rule, plays), patient) for name, rule in rules().items()]
-    large = f"regret above {100 * LARGE} %"
-    titles = ["rule", "stops", "lost more than the gain", large, "steps saved", "regret", "patience's"]
+    titles = ["rule", "stops", "lost more than the gain", "steps saved", "regret", "patience's"]
     unlikely = [outcome_of(partial(unlikely_without_best, share=share), plays) for share in PATIENCE]
     families = {f"P(gain ever) < {UNLIKELY} and patience": unlikely, "patience": patient}
     curves = [

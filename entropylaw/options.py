@@ -114,9 +114,7 @@ class Parallel:
 class Strict:
     """Commands on many runs, one of which may be of no use."""
 
-    strict: bool = switch(
-        "--strict", "Exit with 4 if any run could not be read or fitted, not only if none could.", ADVANCED
-    )
+    strict: bool = switch("--strict", "Exit with 4 if any run could not be read or fitted.", ADVANCED)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -125,14 +123,13 @@ class Joined:
 
     join: str | None = option(
         "--join",
-        "A table with a row per step, whose columns are joined to the log at equal steps: what `entropylaw "
-        "samples -o FILE.parquet` wrote.",
+        "A table with a row per step, as of `entropylaw samples -o FILE.parquet`, joined at equal steps.",
         kind=PATH,
         group=COLUMNS,
     )
     join_nearest: bool = switch(
         "--join-nearest",
-        "Join each row with the next step of the log, not only at equal steps.",
+        "Join each row with the next step of the log.",
         COLUMNS,
     )
 
@@ -174,7 +171,7 @@ class ColumnOptions(LogOptions):
     reward: tuple[str, ...] = column("reward", "Reward column, or label of a reward.", many=True)
     pair: str | None = setting(
         "--pair",
-        "Entropy paired with the reward at step s: same, the one at s; next, the next one after s.",
+        "Entropy paired with the reward at step s: same, at s; next, after s.",
         one_of("same", "next"),
         COLUMNS,
         unset="by name",
@@ -187,21 +184,21 @@ class LawOptions(ColumnOptions):
 
     from_step: float | None = setting(
         "--from-step STEP",
-        "Fit from this step on; the number of evaluations before it is printed.",
+        "Fit from this step on.",
         kind=NUMBER,
         group=ADVANCED,
         unset="the first",
     )
     max_reward: float | Literal["none"] | None = setting(
         "--max-reward",
-        "The largest reward that is possible: no ceiling, curve or prediction is above it. none: not known.",
+        "The largest reward that is possible, or none: no number is above it.",
         kind=MOST,
         group=ADVANCED,
         unset="1 for an accuracy, 100 in percent",
     )
     keep_outliers: bool = setting(
         "--keep-outliers/--no-keep-outliers",
-        "Fit gross outliers too; by default they are listed and left out.",
+        "Fit gross outliers; by default they are left out.",
         kind=SWITCH,
         group=ADVANCED,
         default=False,
@@ -214,7 +211,7 @@ class Gained:
 
     gain: float | None = setting(
         "--gain",
-        "The smallest gain of reward that counts; its probability is printed.",
+        "The smallest gain of reward that counts.",
         kind=GAIN,
         group=INTERVALS,
         unset=HUNDREDTH,
@@ -228,7 +225,7 @@ class Gained:
     )
     cost_per_step: float | None = setting(
         "--cost-per-step C",
-        "What a step costs, in any unit: what the rest of the run costs is printed.",
+        "What a step costs, in any unit: that of the rest is printed.",
         kind=COST,
         group=INTERVALS,
         unset="not known",
@@ -251,12 +248,11 @@ class CompareOptions(LawOptions, Coverage):
 
     arms: str | None = setting(
         "--arms REGEX|COLUMN|config:KEY",
-        "Runs of one arm have the same text where REGEX matches their names (its first group, if there is "
-        "one), in a column, or under a key of their configuration. Without it they have names that differ "
-        "by a seed alone, or one group at W&B.",
+        "What runs of one arm share: the text that REGEX (or its first group) matches in their names, a "
+        "column, or a key of their configuration.",
         kind=TEXT,
         group=ARMS,
-        unset="recognised",
+        unset="names without their seed, or the group at W&B",
     )
     baseline: str | None = setting(
         "--baseline ARM",
@@ -274,23 +270,22 @@ class CompareOptions(LawOptions, Coverage):
     )
     at_equal: str | None = setting(
         "--at-equal COLUMN",
-        "Compare rewards at equal values of this column: a pass rate, tokens, a cost, step.",
+        "Compare rewards at equal values of this column, such as tokens.",
         kind=COLUMN,
         group=ARMS,
         unset="entropy, or step where no run has one",
     )
     pair: str | None = setting(
         "--pair",
-        "Entropy paired with the reward at step s: same, the one at s; next, the next one after s. seed: "
-        "runs of one seed, which share their data, are paired.",
+        "Entropy paired with the reward at step s: same, at s; next, after s. seed: pair runs of one seed.",
         one_of("same", "next", "seed"),
         COLUMNS,
         unset="by name",
     )
     stage: str | None = column(
-        "stage", "Column that names the stage of training: stages are compared, paired by run.", "none"
+        "stage", "Column of the stage of training: stages are compared, paired by run.", "none"
     )
-    domain: str | None = column("domain", "Column that names the domain of a stage or evaluation.", "none")
+    domain: str | None = column("domain", "Column of the domain of a stage or evaluation.", "none")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -299,7 +294,7 @@ class ClassColumns:
 
     planning: str | None = column(
         "planning",
-        "Entropy of planning tokens, or of whole plans (entropy_semantic), which is named in the output.",
+        "Entropy of planning tokens, or of whole plans (entropy_semantic).",
         "by name",
     )
     execution: str | None = column("execution", "Entropy of execution tokens.", "by name")

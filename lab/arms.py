@@ -5,7 +5,7 @@ from __future__ import annotations
 from entropylaw.results.result import replace
 from lab.config import Config, Objective, Size, Stage, Start
 
-FORMATS = ("verl", "console", "trl", "wandb", "tensorboard", "ui")
+FORMATS = ("verl", "console", "trl", "wandb", "tensorboard", "clearml", "ui")
 TOKENS_AT = (0, 8, 24, 64, 160, 400)
 BOTH = Start(domains=("free", "school"))
 CLEAN = Start(wrong_plan=0.0, wrong_execution=0.0, steps=1500)

@@ -5,6 +5,7 @@
 - ``trl``: ``trainer_state.json``, by TRL's GRPOTrainer through transformers
 - ``wandb``: ``wandb/offline-run-<run>/run-<run>.wandb``, an offline run of W&B
 - ``tensorboard``: ``events.out.tfevents.0.lab``
+- ``clearml``: ``clearml_scalars.json``, what ``Task.get_reported_scalars`` of ClearML returns
 - ``ui``: ``wandb_ui_entropy.csv`` and ``wandb_ui_val_acc.csv``, charts exported from W&B's page
 
 Row t of the lab holds batch and evaluation of the policy *before* update t. A trainer counts from 1 and
@@ -287,6 +288,20 @@ def write_tensorboard(table: pa.Table, path: Path) -> None:
                     writer.write(event.SerializeToString(deterministic=True))
 
 
+def write_clearml(table: pa.Table, path: Path) -> None:
+    """Write the scalars of a run by title and series, which are one word each where a name has no slash."""
+    scalars: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in table.to_pylist():
+        step = row.pop("step")
+        for name, value in row.items():
+            if isinstance(value, (int, float)):
+                curve = {"name": name, "x": [], "y": []}
+                points = scalars.setdefault(name, {}).setdefault(name, curve)
+                points["x"].append(step)
+                points["y"].append(value)
+    path.write_text(json.dumps(scalars), encoding="utf-8")
+
+
 def write_ui(table: pa.Table, path: Path) -> None:
     """Write what W&B's page gives for a chart with one run: ``wandb_ui_<metric>.csv``, every cell in quotes.
 
@@ -344,5 +359,6 @@ _FORMATS: dict[str, tuple[Callable[[pa.Table, Path], None], tuple[str, ...]]] = 
     "trl": (write_trl, ("trainer_state.json",)),
     "wandb": (write_wandb, ("wandb/offline-run-{run}/run-{run}.wandb",)),
     "tensorboard": (write_tensorboard, ("events.out.tfevents.0.lab",)),
+    "clearml": (write_clearml, ("clearml_scalars.json",)),
     "ui": (write_ui, ("wandb_ui_entropy.csv", "wandb_ui_val_acc.csv")),
 }

@@ -24,8 +24,12 @@ POWER = 0.8
 MOST_SEEDS = 50
 """Numbers of seeds above this are not searched."""
 
-UNLIKE, UNLIKE_NODES, MOST_UNLIKE = 0.6, 16, 2.6
-"""Mean of the exponential prior of the standard deviation of log spreads over arms; its nodes and its end."""
+TAILS = 4.0
+"""Degrees of freedom of the distribution of log spreads over arms: one of them may be far from all others."""
+
+UNLIKE, UNLIKE_NODES, MOST_UNLIKE = 0.3, 16, 4.0
+"""Mean of the exponential prior of the scale of log spreads over arms, where the arms that are compared have
+equally many seeds; its nodes and its end."""
 
 LOG_STEP, LOWEST, HIGHEST, LEAST_MEAN, MOST_MEAN = 0.16, -40, 32, -24, 20
 """Grid of log spreads about that of all arms pooled: its step; its ends and those of their mean in steps."""
@@ -38,15 +42,15 @@ PRIOR_DF = 4.0
 
 
 @cache
-def _prior() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Log spreads (g,); their probabilities (m, g) by their mean and sd over arms, and that of these (m,)."""
+def _log_spreads() -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Log spreads (g,); their probabilities (m, g) by their mean and scale over arms, and the scales (m,)."""
     spread = LOG_STEP * np.arange(LOWEST, HIGHEST).astype(float)
     mean = LOG_STEP * np.arange(LEAST_MEAN, MOST_MEAN).astype(float)
     unlike = (np.arange(UNLIKE_NODES) + 0.5) / UNLIKE_NODES * MOST_UNLIKE
-    density = np.exp(-0.5 * ((spread - mean[:, None]) / unlike[:, None, None]) ** 2)
+    deviate = (spread - mean[:, None]) / unlike[:, None, None]
+    density = (1.0 + deviate**2 / TAILS) ** (-0.5 * (TAILS + 1.0))
     density = (density / density.sum(axis=-1, keepdims=True)).reshape(-1, spread.size)
-    weight = np.repeat(np.exp(-unlike / UNLIKE), mean.size)
-    return np.asarray(spread), np.asarray(density), np.asarray(weight / weight.sum())
+    return np.asarray(spread), np.asarray(density), np.repeat(unlike, mean.size)
 
 
 def spreads(
@@ -56,16 +60,21 @@ def spreads(
 
     From the sums of squares (k,) about the means of all arms and their degrees of freedom, some above 0. A
     pooled standard deviation below ``least`` is rounding.
+
+    Two means of equally many values hardly depend on equal spreads, others do (Box 1954,
+    doi:10.1214/aoms/1177728786): spreads are taken to differ by more, with the cube of the ratio of the
+    seeds of two arms.
     """
-    spread, density, prior = _prior()
+    spread, density, unlike = _log_spreads()
+    seeds = free[list(compared)] + 1.0
+    mean_unlike = UNLIKE * float(seeds.max() / seeds.min()) ** 3
     scale = max(float(np.sqrt(squares.sum() / free.sum())), least, 1e-150) * np.exp(spread)
     log = -free[:, None] * np.log(scale / scale[0]) - 0.5 * squares[:, None] / scale**2
     likelihood = np.exp(log - log.max(axis=1, keepdims=True))
-    # Its means over the prior for every mean and sd of log spreads over arms, and the posterior of these.
+    # Its means over the prior for every mean and scale of log spreads over arms, and the posterior of these.
     marginal = np.maximum(likelihood @ density.T, 1e-140)
-    weight = np.log(prior) + np.log(marginal).sum(axis=0)
+    weight = np.log(marginal).sum(axis=0) - unlike / mean_unlike
     weight = np.exp(weight - weight.max())
-    weight /= weight.sum()
     first, *second = compared
     if second:
         (other,) = second

@@ -7,7 +7,6 @@ from entropylaw.analysis.numbers import (
     evaluations,
     predict,
     reads_of,
-    short_answer,
 )
 
-__all__ = ["curve", "entropy_for", "evaluations", "kept_word_of", "predict", "reads_of", "short_answer"]
+__all__ = ["curve", "entropy_for", "evaluations", "kept_word_of", "predict", "reads_of"]

@@ -28,6 +28,7 @@ from entropylaw.analysis.between_seeds import (
 from entropylaw.analysis.law.diagnostics import persistence
 from entropylaw.analysis.law.estimates import unknown as no_number
 from entropylaw.analysis.seeds import (
+    FEWEST_SEEDS,
     Seed,
     as_run,
     common_range,
@@ -45,9 +46,6 @@ from entropylaw.results.result import Finding, caution, note, replace
 
 BAND_POINTS = 21
 """Points of a band over the common range of entropies."""
-
-FEWEST_SEEDS = 2
-"""Fewest runs of an arm with a number, by which anything is decided: one has no spread of its own."""
 
 LIKE_PATHS = 0.8
 """Runs that have this share of their entropies in common walked one path."""

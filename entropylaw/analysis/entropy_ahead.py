@@ -6,6 +6,7 @@ import numpy as np
 
 from entropylaw.analysis.law.estimates import tails, unknown
 from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
+from entropylaw.analysis.state import FEWEST, SURE
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import levels_of, levels_of_run
 from entropylaw.engine.threads import one_thread
@@ -45,8 +46,8 @@ def entropy_ahead(
     first = [float(grid[below.argmax()]) if (below := reached >= p).any() else None for p in bounds]
     note = None
     if None in first:
-        end = "" if first[1] is None else " by the upper end of the interval"
-        note = f"{target:.3g} nats are not reached{end} within ten times the length of the run so far"
+        end = "" if first[1] is None else " by the upper end"
+        note = f"{target:.3g} nats are not reached{end} within ten lengths of the run"
     # A whole interval above the target is spent after all steps that were looked at.
     first[0] = float(grid[-1]) if first[0] is None else first[0]
     return path, Estimate(value=first[1], low=first[0], high=first[2], level=level, method=method, note=note)
@@ -79,14 +80,7 @@ def entropy_drop(step: FloatArray, entropy: FloatArray, *, level: float = 0.95) 
             value=0.0, low=None, high=None, level=level, method=method, note="entropy is constant"
         )
     levels = levels_of_run(step, entropy)
-    return levels.slope(1.0 / 3.0, per=-100.0).estimate(level=level, method=method)
-
-
-FEWEST = 8
-"""Fewest logged entropies in which an explosion is looked for."""
-
-SURE = 0.975
-"""Probability from which it has."""
+    return levels.along_line(1.0 / 3.0, per=-100.0).estimate(level=level, method=method)
 
 
 @one_thread

@@ -26,7 +26,7 @@ from entropylaw.analysis.law.evaluations import (
     is_constant,
     rewarded,
 )
-from entropylaw.analysis.state import bounds_of, gain_of, is_share_of_count
+from entropylaw.analysis.state import FEWEST, bounds_of, gain_of, is_share_of_count
 from entropylaw.arguments import as_floats, checked_level, of_kind
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import Levels, levels_of_run
@@ -35,9 +35,6 @@ from entropylaw.errors import FitError, UsageError
 from entropylaw.results import Estimate
 from entropylaw.results.forecast import Forecast, LawAhead
 from entropylaw.results.result import Finding, note
-
-FEWEST = 8
-"""Fewest evaluations for a forecast."""
 
 FARTHEST = 4.0
 """How far ahead a reward is forecast at most, in lengths of the run so far."""

@@ -34,9 +34,8 @@ from entropylaw.results import (
     Verdict,
     Why,
 )
-from entropylaw.results.fit import Answer, Fit
+from entropylaw.results.fit import Fit
 from entropylaw.results.law import LawFit
-from entropylaw.results.result import replace
 
 OWN = "drift + noise, integrated out"
 """Method of the law's own numbers."""
@@ -312,43 +311,8 @@ def entropy_for(fit: Fit | LawFit, reward: float, level: float | None) -> Entrop
     highs: list[float | None] = [*ends[1::2]]
     if len(ends) % 2:
         highs.append(None)
-        notes.append("the set has no upper end: the data do not settle how fast reward falls with entropy")
+        notes.append("no upper end: how fast reward falls with entropy is not settled")
     if not ends:
         notes = [f"no entropy from 0 to {HIGHEST_ENTROPY:g} nats is compatible with a reward of {reward:g}"]
     intervals = tuple(zip(ends[::2], highs, strict=True))
     return answer(value=value, intervals=intervals, note="; ".join(notes) or None)
-
-
-def short_answer(fit: Fit) -> Answer:
-    """:attr:`Fit.answer <entropylaw.results.fit.Fit.answer>`."""
-    state = fit.state
-    law = fit.law
-    ahead = fit.forecast
-    answer = Answer()
-    if state is not None:
-        answer = replace(
-            answer,
-            state=state.word,
-            since=_short(state.since),
-            now=_interval(state.now),
-            gained=_interval(state.gained),
-            keep=None if state.keep is None else _short(state.keep.step),
-        )
-    if ahead is not None and not fit.is_broken:
-        answer = replace(answer, forecast=_interval(ahead.rewards[-1]), p_gain=_short(ahead.p_gains[-1]))
-    if law is None:
-        return replace(answer, law="none", why=None if fit.no_law is None else fit.no_law.slug)
-    why = None if law.why is None else law.why.value
-    return replace(answer, law=law.verdict.value, ceiling=_interval(law.ceiling), why=why)
-
-
-def _short(number: float | None) -> float | None:
-    """A number of four digits."""
-    return None if number is None else float(f"{number:.4g}")
-
-
-def _interval(estimate: Estimate) -> tuple[float, float] | None:
-    """The ends of an interval, of four digits each; None where one is open."""
-    if estimate.low is None or estimate.high is None:
-        return None
-    return float(f"{estimate.low:.4g}"), float(f"{estimate.high:.4g}")

@@ -24,8 +24,8 @@ STEPS_DRAWN = 61
 NEIGHBOURS, FEWEST_NEIGHBOURS = 12, 5
 """A point of a curve is from the nearest twelfth of the evaluations, at least five."""
 
-FEWEST_OVERLAPPING = 2
-"""Fewest runs of an arm over which a range is sought where all runs have hardly any in common."""
+FEWEST_SEEDS = 2
+"""Fewest runs of an arm by which anything is decided: one has no spread of its own."""
 
 LEAST_OVERLAP = 0.05
 """Smallest common range of entropies, as a share of the range that the runs have together."""
@@ -320,7 +320,7 @@ def overlapping(seeds: Sequence[Seed]) -> tuple[tuple[float, float] | None, list
         without = [
             [seed for seed in left if seed is not bound]
             for bound in _bounding(left)
-            if remaining[bound.arm] > max(FEWEST_OVERLAPPING, runs[bound.arm] // 2 + 1)
+            if remaining[bound.arm] > max(FEWEST_SEEDS, runs[bound.arm] // 2 + 1)
         ]
         if not without:
             return None, []

@@ -18,7 +18,7 @@ from entropylaw.results.result import replace
 from entropylaw.results.state import Kept, State, Word
 
 FEWEST = 8
-"""Fewest evaluations that have a state."""
+"""Fewest evaluations that have a state and a forecast, and entropies in which an explosion is looked for."""
 
 SURE = 0.975
 """Probability from which a change has a direction."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropylaw.analysis.forecast import FARTHEST, FEWEST, forecast_of, usual_step
+from entropylaw.analysis.forecast import FARTHEST, forecast_of, usual_step
 from entropylaw.analysis.law.evaluations import Evaluations
+from entropylaw.analysis.state import FEWEST
 from entropylaw.arrays import BoolArray, FloatArray
 from entropylaw.errors import FitError
 from entropylaw.results.forecast import Forecast

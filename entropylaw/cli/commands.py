@@ -71,7 +71,7 @@ class FitCommand(Parallel, Strict, FitOptions, Joined, Logs, Written):
     )
     details: str | None = option(
         "--details [TOPIC]",
-        "The numbers and cautions about each run's state, forecast, law or reading; without a topic all.",
+        "Numbers and cautions of each run: state, forecast, law or reading; without a topic all.",
         kind=one_of(*TOPICS),
         alone=ALL,
     )
@@ -107,13 +107,13 @@ class PredictCommand(LawOptions, Written):
     )
     target_reward: tuple[str, ...] = target(
         "--target-reward R",
-        "Reward in the unit of its column, or as 60%: prints the entropies compatible with it.",
+        "Reward in its column's unit, or as 60%: the entropies compatible with it.",
         WRITTEN_REWARD,
     )
     at_step: tuple[float, ...] = target("--at-step N", "A later step: the reward to expect there.")
     gain: float | None = option(
         "--gain",
-        "A gain of reward: probability that it is reached by --at-step.",
+        "A gain of reward: its probability by --at-step.",
         GAIN,
         TARGETS,
         unset="the fit's",
@@ -149,7 +149,7 @@ class TokensCommand(TokenOptions, Quiet):
 
     tables: tuple[str, ...] = option(
         "TABLES",
-        "Parquet, Arrow or JSONL files, or folders of them, with a row per token or per sequence.",
+        "Parquet, Arrow or JSONL, files or folders: a row per token or sequence.",
         many=True,
         required=True,
     )
@@ -176,15 +176,13 @@ class SamplesCommand(SampleOptions, Quiet):
 
     tables: tuple[str, ...] = option(
         "TABLES",
-        "Parquet, Arrow, JSON, JSONL, CSV or .eval files, or folders of them, with a row per sample or per "
-        "answer.",
+        "Parquet, Arrow, JSON, JSONL, CSV or .eval, files or folders: a row per sample or answer.",
         many=True,
         required=True,
     )
     against: str | None = option(
         "--against",
-        "Compare with another table, or with another row of the same: a STEP, or COLUMN=VALUE of --by; "
-        "paired by problem.",
+        "Pair by problem with another table, or with another row: a STEP, or COLUMN=VALUE of --by.",
         PATH,
     )
     details: bool = switch("--details", "Every quantity of each k, as text.", OUTPUT)
@@ -214,7 +212,7 @@ class CompareCommand(Joined, Parallel, CompareOptions, Written):
     """Compare arms of an experiment over their seeds.
 
     Which arm ends higher, and which gives more reward at the same entropy, or only moves along the same
-    curve? The answer is the first line, then a row per arm and a line per finding. The seed is the unit.
+    curve? The answer is the first line, then a row per arm and a table per quantity. The seed is the unit.
     An arm is higher or lower where the test, adjusted for both questions and all arms, says so, and the
     same where the difference is shown to be below --margin. Runs that broke are counted apart; a run
     without an entropy is compared in its final reward alone. Exit code 4 means that no run could be fitted.
@@ -225,14 +223,14 @@ class CompareCommand(Joined, Parallel, CompareOptions, Written):
 
     logs: tuple[str, ...] = option(
         "ARM=LOGS|LOGS",
-        "Logs of an arm: a file, a folder, a pattern such as 'grpo=logs/grpo_*', or what `fit` and `report` "
-        "wrote; or logs alone, whose arms are recognised. An ARM may be repeated.",
+        "Logs of an arm, such as 'grpo=logs/grpo_*', or what `fit` and `report` wrote; or logs alone, whose "
+        "arms are recognised.",
         PATH,
         many=True,
         required=True,
     )
     output: tuple[str, ...] = outputs(WRITE.replace(".tex", ".tex .html"))
-    details: bool = switch("--details", "Every number, run and caution of each comparison, as text.", OUTPUT)
+    details: bool = switch("--details", "Every number and run of each comparison, as text.", OUTPUT)
 
 
 def figure_kinds(text: str) -> tuple[str, ...]:
@@ -263,7 +261,7 @@ class ReportCommand(Parallel, Strict, FitOptions, Logs, Quiet):
 
     output: str = option(
         "-o --output FOLDER|FILE.html",
-        "Folder to write into, or the one HTML file to write, with everything in it.",
+        "Folder, or one HTML file with everything in it.",
         kind=PATH,
         group=OUTPUT,
         default=FOLDER,
@@ -299,8 +297,7 @@ class CheckCommand(Parallel, FitOptions, Quiet):
 
     sources: tuple[str, ...] = option(
         "FITS|LOGS",
-        "Documents that `fit`, `report`, `phases`, `predict` or `compare` wrote; a report, by its folder or "
-        "its report.json; or logs, which are fitted.",
+        "Documents that `fit`, `report`, `phases`, `predict` or `compare` wrote, a report's folder, or logs.",
         PATH,
         many=True,
         required=True,
@@ -318,7 +315,7 @@ class CheckCommand(Parallel, FitOptions, Quiet):
     )
     strict: bool = switch(
         "--strict",
-        "Fail also where the interval, or an undecided verdict, does not exclude the expression.",
+        "Fail also where the interval, or an undecided verdict, does not exclude EXPR.",
         GATES,
     )
     point: bool = switch("--point", "Compare the estimate, not its interval.", GATES)

@@ -26,7 +26,7 @@ PROJECT = "pyproject.toml"
 GROUP = "columns"
 """The table of the names of columns."""
 
-HINT = "settings have the names of flags, which `entropylaw fit --help` lists with their defaults"
+HINT = "settings have the names of flags: `entropylaw fit --help`"
 
 LARGEST = 1 << 15
 """Bytes of a settings file: keys of many parts take a time that grows with the square."""

@@ -20,7 +20,7 @@ from entropylaw.paths import shown_path
 from entropylaw.results import EntropySet, Estimate, Prediction, Verdict, Why
 from entropylaw.results.axis import STEP
 from entropylaw.results.columns import Choice, ColumnReport, Refusal
-from entropylaw.results.fit import Answer, Fit
+from entropylaw.results.fit import Fit
 from entropylaw.results.forecast import Forecast
 from entropylaw.results.phases import PhaseFit, PhasesAcross
 from entropylaw.results.result import Finding, Result, replace
@@ -86,8 +86,6 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
 
     Attributes
     ----------
-    answer
-        Of a fit its answer in a few numbers.
     run, path, reward
         Its name, the path of its file, and a short label of the reward, empty where the run has one.
     columns
@@ -100,7 +98,6 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
         One of the two is None.
     """
 
-    answer: Answer | None = None
     run: str
     path: str
     reward: str = ""
@@ -133,7 +130,6 @@ class Entry(Result, Generic[T], frozen=True, kw_only=True):
         if series:
             notes += series.notes
         return cls(
-            answer=result.answer if isinstance(result, Fit) else None,
             run=name or shown_path(path),
             path=shown_path(path),
             reward=series.label if series else "",

@@ -113,9 +113,8 @@ class PairedSamples(Struct, frozen=True, kw_only=True):
 
     ``now`` and ``base`` are their names, ``row`` is the position of the first one's row, and ``base_row``
     that of the other one, None where it is in another table; ``problems`` how many both have, ``left_out``
-    how many are in one alone. ``solved`` is the chance of a right sample above which a problem is solved,
-    ``first_loss`` the smallest k whose loss is certain. ``no_fates`` says why there are no fates, where the
-    samples are too few.
+    how many are in one alone. ``solved`` is the chance of a right sample above which a problem is solved.
+    ``no_fates`` says why there are no fates, where the samples are too few.
     """
 
     now: str
@@ -130,7 +129,6 @@ class PairedSamples(Struct, frozen=True, kw_only=True):
     fates: tuple[Fate, ...]
     unsolved: Unsolved
     no_fates: str = ""
-    first_loss: int | None = None
 
     def fate(self, name: str) -> Fate:
         """The problems of a fate."""

@@ -101,7 +101,7 @@ class RunSummary(RunRow, frozen=True, kw_only=True):
     series
         Of an index: the line of the reward; None where there is no fit.
     headline
-        Of an index, in words: state, level now and step to keep, or why the run was refused.
+        Of an index, in words: the answers about the run, or why it was refused.
     """
 
     law: str

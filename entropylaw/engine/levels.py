@@ -28,7 +28,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import stdtr
 
-from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.arrays import FloatArray
 from entropylaw.engine.constants import FEWEST_SMOOTHED
 from entropylaw.engine.reads import Cells
 
@@ -152,42 +152,27 @@ class Levels:
 
     def between(self, index: int, other: int) -> Cells:
         """The level at one step less that at another."""
-        return self.of(self._unit(index) - self._unit(other))
+        each = np.eye(self.last + 1)
+        return self.of(each[index] - each[other])
 
-    def along_line(self, share: float) -> Cells:
+    def along_line(self, share: float, *, per: float | None = None) -> Cells:
         """The change over the last ``share`` of the steps, along the straight line through the level there.
 
-        The line goes through three blocks at least.
+        The line goes through three blocks at least. The change is ``per`` so many steps, by default all that
+        it goes through.
         """
-        inside = self._inside(share)
-        step = self.blocks.step[inside]
-        return self.slope(share, per=float(step[-1] - step[0]))
-
-    def slope(self, share: float, *, per: float) -> Cells:
-        """The change ``per`` so many steps along that line."""
-        inside = self._inside(share)
-        step = self.blocks.step[inside]
-        x = step - step.mean()
-        contrast = np.zeros(self.last + 1)
-        contrast[inside] = per * x / (x @ x)
-        return self.of(contrast)
-
-    def _inside(self, share: float) -> IntArray:
-        """The blocks of the last ``share`` of the steps, three at least."""
         step = self.blocks.step
-        length = step[-1] - step[0]
-        inside = np.flatnonzero(step >= step[-1] - (share + 1e-9) * length)
-        return inside if inside.size >= 3 else np.arange(step.size - 3, step.size)
+        since = step[-1] - (share + 1e-9) * (step[-1] - step[0])
+        first = min(int(np.searchsorted(step, since)), step.size - 3)
+        x = step[first:] - step[first:].mean()
+        contrast = np.zeros(step.size)
+        contrast[first:] = (float(np.ptp(x)) if per is None else per) * x / (x @ x)
+        return self.of(contrast)
 
     def p_below(self, value: float) -> FloatArray:
         """Probability (p,) that the level at each step is at most ``value``."""
         deviates = (value - self.mean) / np.sqrt(np.maximum(self.variance, 1e-300))
         return np.asarray(self.weight @ stdtr(self.df, deviates))
-
-    def _unit(self, index: int) -> FloatArray:
-        contrast = np.zeros(self.last + 1)
-        contrast[index] = 1.0
-        return contrast
 
 
 def levels_of(

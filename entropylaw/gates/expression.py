@@ -18,10 +18,9 @@ from entropylaw.paths import shown_path
 from entropylaw.units import range_words, written_number
 
 GRAMMAR = (
-    "write QUANTITY OP NUMBER (as now<0.62, p_gain<10%), REWARD:QUANTITY OP NUMBER "
-    "(as gsm8k*:now<0.6, mean:p_gain<10%), QUANTITY==WORD (as state==broken), "
-    "regression(BASELINE.fit.json)>1%, difference(ARM, BASELINE).reward_at_entropy<0, fails, undecided "
-    "or refused; OP is one of < <= > >= == !="
+    "write QUANTITY OP NUMBER (now<0.62, p_gain<10%), REWARD:QUANTITY OP NUMBER (gsm8k*:now<0.6), "
+    "QUANTITY==WORD (state==broken), regression(BASELINE.fit.json)>1%, difference(ARM, "
+    "BASELINE).reward_at_entropy<0, fails, undecided or refused; OP is one of < <= > >= == !="
 )
 
 HOLDS = "a gate trips on what is bad: type --fail-if \"verdict!='holds'\""

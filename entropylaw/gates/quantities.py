@@ -387,7 +387,7 @@ _ALL = (
     ),
     _later(
         "p_gain",
-        "probability that the level at that step is at least the gain above now",
+        "probability that the level there is at least the gain above now",
         PROBABILITY,
         _ahead(lambda ahead: ahead.p_gains[-1]),
         kind="number",

@@ -16,10 +16,7 @@ from entropylaw.logs.runs.step_column import folded
 from entropylaw.pipeline.inputs import Input
 from entropylaw.run_names import arm_by_pattern, arm_by_seed
 
-HOW = (
-    "name them: entropylaw compare A=LOGS B=LOGS; or give --arms REGEX for a part of the names, "
-    "--arms COLUMN, or --arms config:KEY"
-)
+HOW = "name them (entropylaw compare A=LOGS B=LOGS), or --arms REGEX, COLUMN or config:KEY"
 CONFIG = "config:"
 
 
@@ -168,7 +165,7 @@ def _arms_by_names(members: Sequence[Input], pattern: str) -> _Arms:
         raise UsageError(
             "no-such-arm",
             f"--arms {pattern!r} matches the name of no run, and is not a column of any: {names}",
-            "give what names have in common, such as '[^-_]+' for their first part; or leave --arms out",
+            "give what names share, such as '[^-_]+' for their first part, or leave --arms out",
         )
     return [(arm, f"--arms {pattern}") for arm in arms]
 

@@ -57,7 +57,7 @@ def with_law(fits: FitDocument) -> FitDocument:
                 entry.result.lawful()
         except FitError as error:
             refusal = Refusal(slug=error.slug, message=error.message, hint=error.hint)
-            entry = replace(entry, answer=None, result=None, refusal=refusal)
+            entry = replace(entry, result=None, refusal=refusal)
         entries.append(entry)
     return replace(fits, runs=tuple(entries))
 

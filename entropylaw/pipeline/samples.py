@@ -211,7 +211,6 @@ def pairing(
         fates=tuple(_fates(now, base, options)),
         no_fates=_why_no_fates(now, base, options.solved),
         unsolved=_unsolved(now, base, options.level),
-        first_loss=next((row.k for row in at_k if row.word == "loss"), None),
     )
 
 

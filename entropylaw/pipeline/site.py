@@ -319,7 +319,7 @@ def only_writer(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         message = f"{folder} could not be made or written ({error.strerror or error})"
-        hint = "check the folder's permissions and the space left, or choose another place with -o"
+        hint = "check permissions and space, or choose another place with -o"
         raise OutputError("cannot-write", message, hint) from error
     with contextlib.ExitStack() as stack:
         # Some systems, and some file systems, have no locks.

@@ -174,7 +174,7 @@ def killed() -> FitError:
     """The error of a run whose process was killed."""
     return FitError(
         "worker-killed",
-        "the process that fitted it was killed twice, as happens where memory runs out",
+        "its process was killed twice, as where memory runs out",
         "try that log alone, with --jobs 1",
     )
 

@@ -97,7 +97,7 @@ class Table(Struct, frozen=True):
     ``ranked`` columns are in the order of their weight, as are those of an ``overview``: where the lines are
     too short, a terminal leaves out the last ones of those that are not kept. An overview also takes the
     place of the runs there, unless these are requested.
-    ``counted`` is the word by which a terminal counts the rows of a ``detail``.
+    ``counted`` is the word by which a terminal counts the rows of a ``detail`` that it leaves out.
     """
 
     columns: Sequence[Column]
@@ -146,7 +146,7 @@ class Note(Struct, frozen=True):
 
 
 class Notes(Struct, frozen=True):
-    """Sentences. A terminal counts those of a ``detail`` by their labels, and shows them on request."""
+    """Sentences. A terminal shows those of a ``detail`` on request."""
 
     notes: Sequence[Note]
     detail: bool = False

@@ -38,19 +38,10 @@ _CONTROL = {
 
 
 def _first_off_curve(values: Values) -> str:
-    at_zero = "nothing is known at H = 0"
-    if values["value"] is not None:
-        at_zero = "the average of the curves is {value:.3g} [{low:.3g}, {high:.3g}] at H = 0"
-    first = "the first evaluation is"
-    them = "it"
-    if values["dropped"] > 1:
-        first = "the first {dropped} evaluations are"
-        them = "they"
-    text = (
-        f"{first} off the curve of the others ({{p}}); if {them} were on it: {at_zero} "
-        f"(--from-step {{step:g}} leaves {'it' if them == 'it' else 'them'} out)"
-    )
-    return text.format_map(values)
+    first = "evaluation is" if values["dropped"] == 1 else "{dropped} evaluations are"
+    at_zero = "" if values["value"] is None else ": {value:.3g} [{low:.3g}, {high:.3g}] at H = 0"
+    hint = "--from-step {step:g} fits without"
+    return f"the first {first} off the curve of the others ({{p}}); {hint}{at_zero}".format_map(values)
 
 
 def _rewards_converted(values: Values) -> str:
@@ -60,32 +51,32 @@ def _rewards_converted(values: Values) -> str:
         words = ["in percent", "rates"]
     unit, unit_of_all = words
     text = (
-        f"{shown(column)} of {listing(values['runs'], 8)} is {unit}, as it goes up to {values['most']:.3g} "
-        f"there: it was multiplied by {values['factor']:g}, and all are {unit_of_all}"
+        f"{shown(column)} of {listing(values['runs'], 8)} is {unit} (up to {values['most']:.3g}): it was "
+        f"multiplied by {values['factor']:g}, and all are {unit_of_all}"
     )
     if values["mixed"]:
-        text += f"; if all are percentages: --reward {in_shell(f'{column}:percent')}"
+        text += f"; percentages: --reward {in_shell(f'{column}:percent')}"
     return text
 
 
 def _scales_unlike(values: Values) -> str:
     text = "the rewards of {run} go up to {most:.3g}, those of {other} up to {other_most:.3g}"
     if values["named"]:
-        text += ", divided by 100: {run} looks like a rate; without ':percent' the unit of each run is found"
+        text += ", divided by 100: {run} looks like a rate; leave out ':percent'"
     else:
-        text += ": they do not compare if one is a rate and the other a percentage"
+        text += ": a rate and a percentage do not compare"
     return text.format_map(values)
 
 
 SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
     # Why the law does not hold.
-    "reward-rises-with-entropy": "reward rises with entropy ({p}), and by the law it falls",
+    "reward-rises-with-entropy": "reward rises with entropy ({p}); by the law it falls",
     "step-says-more": lambda values: (
-        f"curves in the step describe the reward better than all curves in the entropy, "
+        f"curves in the step describe the reward better than curves in the entropy, "
         f"{odds_words(values['odds'])}"
     ),
     "line-as-good": lambda values: (
-        f"the law describes the reward better than the step does, {odds_words(values['odds_law'])}, "
+        f"the law is better than the step, {odds_words(values['odds_law'])}, "
         + (
             "but a straight line in H is as good"
             if values["odds_line"] > 1.0 / 3.0
@@ -93,65 +84,52 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         )
     ),
     "another-curve": lambda values: (
-        f"the entropy says more than the step, {odds_words(values['odds'])}, by another curve than the law: "
-        f"the most probable is {values['label']}"
+        f"the entropy says more than the step, {odds_words(values['odds'])}, by {values['label']}"
     ),
     "neither-says-more": lambda values: (
-        "neither the entropy nor the step says clearly more (odds of curves in H to curves in the step: "
-        f"{odds_words(values['odds'])})"
+        f"neither the entropy nor the step says clearly more ({odds_words(values['odds'])})"
     ),
-    "too-few-evaluations": "{n} evaluations; {needed} are needed to say anything of the law",
-    "entropy-range-narrow": "apart from noise, entropy spans {span:.2g} nats ({logged:.2g} as logged); to "
-    "estimate both a and b takes at least {needed}",
-    "slope-unclear": "reward may rise or fall with entropy: it falls with {p}",
+    "too-few-evaluations": "{n} evaluations; the law needs {needed}",
+    "entropy-range-narrow": "entropy spans {span:.2g} nats without noise ({logged:.2g} as logged); a and b "
+    "need {needed}",
+    "slope-unclear": "reward may rise or fall with entropy (it falls: {p})",
     # Cautions, the weightiest first.
-    "no-curve-fits": "no curve of the list fits ({p} of a free curve, limit {limit:g}): "
-    "the average of the curves depends on how a free curve goes on",
+    "no-curve-fits": "no curve of the list fits ({p} of a free curve, limit {limit:g})",
     "first-off-curve": _first_off_curve,
-    "entropy-rebounds": "entropy falls by {fall:.2g} nats and then rises by {rise:.2g}; the law is stated "
-    "for runs without such an intervention",
-    "entropy-ends-early": "the entropy ends at step {last:g}, and the reward at {end:g}: what the curve "
-    "says of now is of step {last:g}",
+    "entropy-rebounds": "entropy falls by {fall:.2g} nats, then rises by {rise:.2g}",
+    "entropy-ends-early": "the entropy ends at step {last:g}, the reward at {end:g}",
     "entropy-controlled": lambda values: (
         "the entropy is controlled: "
         + _CONTROL[values["by"]].format_map({**values, "shown": shown(values.get("value"))})
-        + "; it is then set and not an outcome of the training, so that the law's fit tests nothing"
+        + "; the fit then tests nothing"
     ),
-    "training-reward": "'{column}' is training reward, measured on the samples that are trained on; the law "
-    "is stated for validation scores, and training ceilings are higher",
-    "entropy-both-signs": "entropy goes from {lowest:.3g} to {highest:.3g}; an entropy over a vocabulary is "
-    "never negative",
-    "entropy-rises": "entropy ends higher than it began, by {rise:.2f} of its range (limit {limit}); the law "
-    "is stated for runs with falling entropy",
+    "training-reward": "'{column}' is training reward; the law is stated for validation scores",
+    "entropy-both-signs": "entropy goes from {lowest:.3g} to {highest:.3g}; that of tokens is never negative",
+    "entropy-rises": "entropy ends higher than it began, by {rise:.2f} of its range (limit {limit})",
     "entropy-ends-high": "the entropy ends at {now:.2g} nats, above twice its lowest level of {lowest:.2g} "
     "at step {at:g}",
-    "reward-smoothed": "reward looks smoothed (its changes have lag-1 autocorrelation {lag1:.2f}; raw logs "
-    "have none or less; the limit is {limit}): intervals from smoothed input are too narrow",
-    "reward-lags": "reward follows the mean entropy of about {evaluations} evaluations before "
-    "({p}): a of the law may be too small",
-    "long-memory": "the residuals have long memory ({p}): the intervals allow for it, and "
-    "those for a short memory are too narrow",
+    "reward-smoothed": "reward looks smoothed (lag-1 autocorrelation of its changes {lag1:.2f}, limit "
+    "{limit}): intervals are too narrow",
+    "reward-lags": "reward follows the mean entropy of about {evaluations} evaluations before ({p}): "
+    "a may be too small",
+    "long-memory": "the residuals have long memory ({p}), which the intervals allow for",
     "gross-outlier": "gross outlier: {column} {value:.3g} at step {step:g} is {distance:.0f} standard "
-    "deviations of the local noise outside the range of its neighbours, {low:.3g} to {high:.3g} (limit "
-    "{limit:g})",
+    "deviations outside its neighbours, {low:.3g} to {high:.3g} (limit {limit:g})",
     # Columns and settings of a run.
     INCOMPLETE: lambda values: (
         ("an unknown part" if values["share"] is None else f"{100 * values['share']:.2g} %")
         + " of the log could not be read or has no step: gates on this run are unknown"
     ),
     "reward-ends": "the evaluations end at step {last:g}, those of another reward of the run at {until:g}",
-    NO_SCORE: "{name} is no score by its name ({sort}): no step of it is the best, and its fall is no loss",
-    "entropy-sampled": "'{column}' is a sampled estimate of the entropy; its noise biases a towards 0",
-    "entropy-term": "the loss has an entropy term of weight {weight:g} ({name}), which changes the entropy "
-    "directly; the law is stated without",
-    "dead-groups": "{share:.0%} of the groups have no gradient over the last third of the run ({name}): all "
-    "their rewards are equal, and nothing is learned from them",
-    "dynamic-batches": "batches have a changing number of samples ({name}): verl up to 0.4 then logs a wrong "
-    "entropy; check its version",
+    NO_SCORE: "{name} is no score by its name ({sort}): it has no step to keep and no loss",
+    "entropy-sampled": "'{column}' is a sampled entropy; its noise biases a towards 0",
+    "entropy-term": "the loss has an entropy term of weight {weight:g} ({name}); the law is stated without",
+    "dead-groups": "{share:.0%} of the groups have no gradient over the last third ({name}): all "
+    "their rewards are equal",
+    "dynamic-batches": "batches change in size ({name}): verl up to 0.4 then logs a wrong entropy",
     "divergence": "by least squares {best} explains {r_squared:.2f} of the reward's variance (R²), {other} "
     "{other_r_squared:.2f}, the law {law:.2f}; KL is {name}",
-    "kl-term": "a KL term of weight {weight:g} ({name}) keeps the policy near its reference; the law is "
-    "stated without",
+    "kl-term": "the loss has a KL term of weight {weight:g} ({name}); the law is stated without",
     # Phases.
     "entropy-exploded": lambda values: (
         "the entropy of {curve} explodes: it is {rise:.2g} nats above its lowest level of {lowest:.2g} at "
@@ -167,13 +145,11 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
             for i, (rise, step) in enumerate(zip(values["rises"], values["steps"], strict=True))
         )
     ),
-    "entropy-term-bends-curves": "the loss has an entropy term of weight {weight:g} ({name}), which changes "
-    "the entropy directly",
-    "run-resumed": "the run was resumed; a rise may come from what changed with it",
-    "prompts-filtered": "prompts were filtered at a changing rate: {name} goes from {low:g} to {high:g}; the "
-    "mix of prompts also changes the entropy",
-    "curves-equal": "planning and execution have the same entropy at every step: one column was logged under "
-    "two names",
+    "entropy-term-bends-curves": "the loss has an entropy term of weight {weight:g} ({name})",
+    "run-resumed": "the run was resumed, which may make a rise",
+    "prompts-filtered": "prompts were filtered at a changing rate, which may make a rise: {name} from "
+    "{low:g} to {high:g}",
+    "curves-equal": "planning and execution have the same entropy at every step: one column under two names",
     "points-far-off": lambda values: (
         f"{values['curve']} is far from its neighbours: "
         + ", ".join(map("{:.4g} at step {:g}".format, values["values"], values["steps"]))
@@ -185,22 +161,18 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         f"{values['curve']} has no value between steps "
         + ", ".join(map("{:g} and {:g}".format, values["after"], values["until"]))
         + (f" and in {counted(values['others'], 'other gap')}" if values["others"] else "")
-        + ": what it does there is unknown"
     ),
-    "no-order": "no order: it takes the entropy of execution, and that of planning or of plans",
+    "no-order": "no order: it needs the entropies of execution, and of planning or plans",
     "curve-left-out": "{why}: that curve is left out",
-    "classes-not-separable": "one curve of all tokens cannot be separated into planning and execution: any "
-    "fall of one with a rise of the other gives the same sum; log the entropy of either class, or summarise "
-    "the tokens with `entropylaw tokens`",
-    "too-few-orders": "no mean difference between planning's rise and the end of execution's fall: "
-    "{needed} runs in which it is known are needed",
+    "classes-not-separable": "all tokens do not separate into planning and execution; log the entropy of "
+    "either class, or summarise tokens with `entropylaw tokens`",
+    "too-few-orders": "no mean difference between planning's rise and execution's settling: it needs "
+    "{needed} runs that have one",
     # Arms.
-    "law-fails-in-arms": "the law fails in {failing} of {runs} runs: ceiling, a and b do not summarise "
-    "their curves; final reward and reward at equal entropy do not depend on the law",
+    "law-fails-in-arms": "the law fails in {failing} of {runs} runs: ceiling, a and b do not summarise them",
     "smoothed-unlike": lambda values: (
-        f"the rewards of {listing(values['smooth'], 8)} look smoothed, and those of "
-        f"{values['raw']} do not: their noise is up to {values['times']:.2g} times as large; a "
-        "smoothed log lags behind, and the differences have that lag in them: log all arms alike"
+        f"the rewards of {listing(values['smooth'], 8)} look smoothed, those of {values['raw']} do not "
+        f"({values['times']:.2g} times the noise): the differences have a lag in them; log all arms alike"
     ),
     "rewards-converted": _rewards_converted,
     "scales-unlike": _scales_unlike,
@@ -208,10 +180,8 @@ SENTENCES: Mapping[str, str | Callable[[Values], str]] = {
         f"the entropies are not the same quantity: that of {shown(values['run'])} is {values['how']}, "
         f"that of {shown(values['other'])} {values['other_how']}"
     ),
-    "no-entropy-in-arms": "no run has an entropy by which a law is fitted: rewards are compared at equal "
-    "steps, which says which arm is faster",
-    "seeds-share-data": "the runs of one seed begin with the same reward in every arm, as where seeds share "
-    "their data: --pair seed compares them in pairs",
+    "no-entropy-in-arms": "no run has an entropy of use: rewards are compared at equal steps",
+    "seeds-share-data": "runs of one seed begin with the same reward in every arm: --pair seed pairs them",
     # A forecast.
     "averaged-in-blocks": "the run was averaged over blocks of {block} evaluations",
     "extrapolated": lambda values: (

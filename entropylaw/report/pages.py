@@ -299,7 +299,7 @@ def markdown(
     if len(warnings) > len(listed):
         left_out = len(warnings) - len(listed)
         listed.append(f"Left out of this text: {left_out} more warnings; index.html shows them.")
-    head = runs.document_head(listed, named, runs.overall(named)[1:], name=lambda row: row.shown)
+    head = runs.document_head(listed, named, name=lambda row: row.shown)
     if across is not None:
         head += [block for block in describe(across) if not isinstance(block, Figure)]
     parts = ((describe(report), (figures or {}).get(slug, {})) for report, slug in sections)

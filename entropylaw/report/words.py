@@ -50,6 +50,11 @@ def headline(fit: Fit) -> str:
     return f"{text}; keep {fit.axis} {format_step(state.keep.step)}"
 
 
+def in_sentences(fit: Fit) -> str:
+    """The answers about a run, a sentence each."""
+    return " ".join(f"{capital(row.label)}: {sentence(row.text)}" for row in answers(fit))
+
+
 NO_LAW = {
     "no-entropy": "no entropy was given",
     "no-pairs": "no step has both an entropy and a reward",
@@ -350,8 +355,10 @@ def _left_to_run(rows: Sequence[RunSummary], planned: float | None) -> list[Note
         if row.stop_line is not None and row.stop_line.steps_left:
             rest = (row.stop_line.steps_left, row.stop_line.cost or 0.0)
             rests[row.run] = max(rests.get(row.run, rest), rest)
+    if not rests:
+        return []
     cost = sum(of_run for _, of_run in rests.values())
-    if not cost and (not rests or planned is None):
+    if planned is None and not cost:
         return []
     text = f"{format_step(sum(steps for steps, _ in rests.values()))} steps"
     if len(rests) > 1:

@@ -169,16 +169,13 @@ class ColumnReport(Result, frozen=True, kw_only=True):
         Weight of an entropy bonus or KL penalty → its first and last value.
     pair, pair_why, pairs
         How they pair, why, and the number of pairs; None, None and 0 where there is nothing to pair.
-    unpaired_entropy
-        Number of finite entropies without a reward; they are not needed.
     dropped
         Reason → number of rewards that pairing could not use.
     read_dropped, notes, cautions
         Reason → records dropped on reading; decisions in reading and choosing columns; and settings of the
         run that affect the law.
-    other_columns, texts, others
-        Number of other columns with numbers; names of those with text; and every other column → what it
-        could be, empty where nothing is known.
+    others
+        Every other column → what it could be, empty where nothing is known.
     no_entropy
         Why there is no entropy that can be used, None where there is one.
     problem
@@ -201,13 +198,10 @@ class ColumnReport(Result, frozen=True, kw_only=True):
     pair: str | None = None
     pair_why: str | None = None
     pairs: int = 0
-    unpaired_entropy: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
     read_dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
-    other_columns: int = 0
-    texts: tuple[str, ...] = ()
     others: Mapping[str, str] = field(default_factory=dict)
     no_entropy: Refusal | None = None
     problem: Refusal | None = None

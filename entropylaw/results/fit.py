@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from msgspec import Struct
-
 from entropylaw.arrays import FloatArray, held, lengths_flaw, on_access
 from entropylaw.binding import methods
 from entropylaw.errors import FitError
@@ -17,37 +15,6 @@ from entropylaw.results.law import LawFit, Predictor
 from entropylaw.results.result import Finding, Qualified, Result
 from entropylaw.results.state import Kept, State
 from entropylaw.results.stop import StopLine
-
-
-class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer about a run in a few numbers, of four digits; what is not known is left out.
-
-    Attributes
-    ----------
-    state, since
-        The word about what the reward has done, and the step since which it is so.
-    now, gained
-        Interval of the level at the last evaluation, and of that less the level at the first.
-    forecast, p_gain
-        Interval of the reward at the step of the forecast, and the probability of the gain that counts.
-    keep
-        The step to keep.
-    law, ceiling
-        The word about the law, and the interval of the reward at H = 0 by it.
-    why
-        Why the law is not decided, or there is none.
-    """
-
-    state: str | None = None
-    since: float | None = None
-    now: tuple[float, float] | None = None
-    gained: tuple[float, float] | None = None
-    forecast: tuple[float, float] | None = None
-    p_gain: float | None = None
-    keep: float | None = None
-    law: str | None = None
-    ceiling: tuple[float, float] | None = None
-    why: str | None = None
 
 
 @on_access
@@ -95,11 +62,6 @@ class Fit(Predictor, Qualified, Result, frozen=True, kw_only=True, eq=False, dic
     drop_per_100_steps: Estimate | None = None
     findings: tuple[Finding, ...]
     unpaired: tuple[FloatArray, FloatArray] | None = None
-
-    @property
-    def answer(self) -> Answer:
-        """The answer in a few numbers."""
-        return methods.predicting().short_answer(self)  # type: ignore[no-any-return]
 
     @property
     def gained(self) -> Estimate | None:

@@ -193,8 +193,7 @@ def as_entropy(
     if not accept_sum and meaning.aggregation == "sequence sum":
         raise InputError(
             "entropy-not-a-mean",
-            f"{where} is {meaning.trainer}'s sum over the tokens of a response, and the law is about the "
-            "mean",
+            f"{where} is {meaning.trainer}'s sum over the tokens of a response, a mean was expected",
             f"divide it by the mean response length, or take it as it is with --entropy {column}",
         )
     if aggregation is not None and meaning.aggregation and aggregation.value in run_settings.MEANS:
@@ -365,13 +364,13 @@ def _paired(
         reason = NAMED
     elif match.key.pair == "same":
         pairing = "same"
-        reason = "entropy and reward of the same policy are on the same row, according to the catalog"
+        reason = "the same policy's are on one row, by the catalog"
     elif average:
         pairing = "same"
-        reason = "points are means over buckets of steps, and none is paired beyond its bucket"
+        reason = "points are means over buckets, paired within them"
     else:
         pairing = "next"
-        reason = "the row holds the entropy from before its update and the evaluation from after it"
+        reason = "the row has the entropy before its update and the evaluation after it"
     before = catalog.initial_column(match.key, match.column, run.columns)
     values = run.columns[match.column]
     pairs = pair_values(

@@ -79,8 +79,6 @@ def explain(
         read_dropped=run.dropped,
         notes=notes,
         cautions=(*sentences(findings, "caution"), *(paired.offer for paired in series if paired.offer)),
-        other_columns=len(set(run.names) - used),
-        texts=tuple(run.texts),
         others=_without_role(run, used),
         no_entropy=series[0].no_entropy if series else None,
         problem=Refusal(slug=error.slug, message=error.message, hint=error.hint) if error else None,
@@ -93,7 +91,6 @@ def explain(
         pair=best.reward_choice.pair,
         pair_why=best.pair_why or None,
         pairs=best.count,
-        unpaired_entropy=best.unpaired_entropy,
         dropped=best.dropped,
     )
 

@@ -24,9 +24,8 @@ class Pairs:
     """Paired values of shape (n,) by the reward's step; what could not be paired, by reason.
 
     ``entropy_row`` is the row of each entropy. ``initial`` counts the pairs whose reward is from before
-    training; ``unpaired_entropy`` counts finite entropies without a reward, which is no loss; ``unpaired``
-    are the steps and values of finite rewards without an entropy, None where there is none. ``lost`` has the
-    steps of what is dropped, by reason.
+    training; ``unpaired`` are the steps and values of finite rewards without an entropy, None where there is
+    none. ``lost`` has the steps of what is dropped, by reason.
     """
 
     step: FloatArray
@@ -35,7 +34,6 @@ class Pairs:
     entropy_row: IntArray
     dropped: Mapping[str, int]
     initial: int
-    unpaired_entropy: int
     unpaired: tuple[FloatArray, FloatArray] | None
     lost: Mapping[str, FloatArray]
 
@@ -102,7 +100,6 @@ def pair_values(
         dropped=added({reason: at.size for reason, at in lost.items()}),
         lost=lost,
         initial=int(from_initial[good].sum()),
-        unpaired_entropy=int(np.isfinite(entropy).sum()) - len(np.unique(partners)),
         unpaired=(step[alone], reward[alone]) if alone.size else None,
     )
 

@@ -173,7 +173,6 @@ def _paired(run: Run, chosen: Chosen | None, rewarded: Sequence[Reward]) -> Iter
             unpaired=pairs.unpaired,
             end=float(run.step[-1]),
             pair_why=reward.pairing_why,
-            unpaired_entropy=pairs.unpaired_entropy,
             label=label if labels[label] == 1 else reward.match.column,
         )
 
@@ -210,7 +209,7 @@ def _mean_of(series: Sequence[Series]) -> list[Series]:
     choice = replace(
         base.reward_choice,
         column=f"mean of {len(averaged)} rewards",
-        why=f"with equal weights, as the log does not have the sizes of the data sets: {names}",
+        why=f"with equal weights: {names}",
         usable=int(rows.sum()) if base.entropy_choice is not None else every_step.size,
         label=MEAN,
         parts=tuple(paired.reward_choice.column for paired in averaged),

@@ -190,8 +190,7 @@ def _check_two_curves(run: Run, planning: Chosen | None, execution: Chosen | Non
             "entropy-signs-differ",
             f"{shown(negative.column)} of run {shown(run.name)} is negative and "
             f"{shown(positive.column)} is positive; entropies of one sign were expected",
-            "one of the two is not the entropy of its class, or was logged as a loss: name two columns of "
-            "one logger with --planning and --execution",
+            "name two columns of one logger with --planning and --execution",
         )
 
 

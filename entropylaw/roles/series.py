@@ -24,7 +24,7 @@ class Series:
     far from the evaluations' as these are from their own, and these entropies; ``unpaired`` are the steps and
     values of rewards without an entropy, None where there is none. Of a log without an entropy all rewards
     are unpaired, and ``no_entropy`` says why. ``end`` is the last step of the log.
-    ``pair_why`` is why they pair so, ``unpaired_entropy`` counts finite entropies without a reward.
+    ``pair_why`` is why they pair so.
 
     Where this is a validation reward with few evaluations and the run has a training reward with many more,
     ``offer`` says how to name that one. ``label`` is short, and distinguishes the rewards of a run; it is
@@ -48,7 +48,6 @@ class Series:
     no_entropy: Refusal | None = None
     end: float | None = None
     pair_why: str = ""
-    unpaired_entropy: int = 0
     label: str = ""
 
     def __repr__(self) -> str:

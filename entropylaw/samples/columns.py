@@ -133,11 +133,6 @@ class SampleColumns:
     averaged: int = 0
 
     @property
-    def counted(self) -> bool:
-        """Whether a row has a number of samples, and how many of them are right."""
-        return self.averaged > 0 or (self.named["right"].casefold() in RIGHT_COUNTS and "count" in self.roles)
-
-    @property
     def ordered(self) -> bool:
         """Whether the order of the rows matters."""
         return not self.roles["problem"] or OCCURRENCE in self.groups
@@ -182,7 +177,12 @@ class SampleColumns:
         if is_cell and (is_json or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
             # Engines count numbers and flags in less time than texts.
             return quoted(base)
-        return _below(base, fields, lists=lists, json=is_json)
+        # Lists begin at 0 in a path of JSON, and at 1 in SQL.
+        steps = (f"[{int(key) + (not is_json)}]" if key.isdigit() else f".{quoted(key)}" for key in fields)
+        path = "".join(steps)
+        if is_json:
+            return f"json_extract_string({quoted(base)}, {text(f'${path}[*]' if lists else f'${path}')})"
+        return f"CAST({quoted(base)}{path} AS {'VARCHAR[]' if lists else 'VARCHAR'})"
 
     def condition(self, condition: str, option: str) -> str:
         """A comparison such as ``score>=0.5`` in SQL; UsageError ``bad-condition``."""
@@ -215,16 +215,6 @@ class SampleColumns:
 def as_text(expression: str) -> str:
     """A value in SQL as text."""
     return f"CAST({expression} AS VARCHAR)"
-
-
-def _below(column: str, fields: Sequence[str], *, lists: bool, json: bool) -> str:
-    """A field below a column in SQL, or the column itself; of ``lists`` the list of its items."""
-    # Lists begin at 0 in a path of JSON, and at 1 in SQL.
-    keys = "".join(f"[{int(key) + (not json)}]" if key.isdigit() else f".{quoted(key)}" for key in fields)
-    if not json:
-        return f"CAST({quoted(column)}{keys} AS {'VARCHAR[]' if lists else 'VARCHAR'})"
-    path = f"${keys}[*]" if lists else f"${keys}"
-    return f"json_extract_string({quoted(column)}, {text(path)})"
 
 
 def resolve(file: TableFile, options: SampleOptions, key: str = "") -> SampleColumns:
@@ -373,8 +363,8 @@ def unrolled(file: TableFile, options: SampleOptions, named: dict[str, str]) -> 
         if options.right is None and not pa.types.is_boolean(kinds["right"].value_type):
             raise InputError(
                 "list-of-verdicts",
-                f"{shown(named['right'])} of {shown(file.name)} has a list of numbers in a row, "
-                "and no column has a list of answers",
+                f"{shown(named['right'])} of {shown(file.name)} has lists of numbers, and no column "
+                f"has lists of answers",
                 "name it with --right where each is of one sample",
             )
         named.pop("answer", None)
@@ -461,7 +451,8 @@ def canonical(
     if not alone:
         fields |= {name: as_text(fields[name]) for name in ("problem", "sample", "reference", *TEXTS)}
     where = " AND ".join(("TRUE", *columns.conditions))
-    if not columns.counted:
+    has_count = "count" in roles and columns.named["right"].casefold() in RIGHT_COUNTS
+    if not columns.averaged and not has_count:
         return _select(fields, source, where)
     # A row of n samples with c right ones is c right samples and n - c wrong ones.
     right = _count(roles["right"])

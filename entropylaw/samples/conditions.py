@@ -135,7 +135,11 @@ def divided(
     left_out = columns[0].named["problem"].split(" + ")
     if len({chosen.file.run for chosen in columns}) == 1:
         left_out += {"run"} & of_files
-    short = _short(engine, samples, [name for name in names if name not in left_out])
+    may_divide = [name for name in names if name not in left_out]
+    rows = engine.peek(f"SELECT {query.row_keys(may_divide)} FROM {samples.name}", PEEKED).to_pydict()
+    texts = {name: {text or "" for text in rows[f"by_{name}"]} for name in may_divide}
+    short = [name for name in may_divide if max(map(len, texts[name]), default=0) <= LONGEST]
+    short = [name for name in short if len(texts[name]) <= MOST_VALUES]
     if not short:
         return [], []
     units = engine.keep("units", query.units(samples, short)).name
@@ -183,7 +187,7 @@ def _use_of(split: Split, *, is_of_files: bool, is_once: bool) -> tuple[bool, st
     if is_once:
         return False, f"{shown(name)} numbers the samples of a problem: --by {name} divides them"
     if split.may_number and name == "run" and is_of_files:
-        return False, "files that differ in a number are samples of the same problems: --by run divides them"
+        return False, "files that differ in a number are of the same problems; --by run divides them"
     return True, f"every problem has each of {values}: a row for each; --by '' takes all together"
 
 
@@ -192,14 +196,6 @@ def _size(engine: Backend, table: str, names: Sequence[str]) -> int:
     columns = ", ".join(quoted(f"by_{name}") for name in names) or "1 AS one"
     rows = engine.run(f"SELECT COUNT(*) AS size FROM (SELECT DISTINCT {columns} FROM {table}) AS pairs")
     return int(rows["size"][0].as_py())
-
-
-def _short(engine: Backend, samples: Table, names: Sequence[str]) -> list[str]:
-    """The columns of which no value is long in the first rows, and few are different."""
-    rows = engine.peek(f"SELECT {query.row_keys(names)} FROM {samples.name}", PEEKED).to_pydict()
-    texts = {name: {text or "" for text in rows[f"by_{name}"]} for name in names}
-    short = [name for name in names if max(map(len, texts[name]), default=0) <= LONGEST]
-    return [name for name in short if len(texts[name]) <= MOST_VALUES]
 
 
 def _split(engine: Backend, units: str, name: str, groups: Sequence[str]) -> Split:

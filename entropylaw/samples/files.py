@@ -195,7 +195,7 @@ def _document(source: Source, size: int, target: Path) -> tuple[TableFile, list[
     if packing_of(source.path) or size > MOST_UNPACKED:
         raise InputError(
             "file-corrupt",
-            f"{name} has no JSON object in its first line, and is too large for one document",
+            f"{name} begins with no JSON object, and is too large for one document",
             "write JSON lines: one object per line",
         )
     try:

@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.tokens.semantic import log_choose
-
-IntArray = NDArray[np.int64]
 
 SHUFFLED = 1 << 15
 """Samples that are shuffled for maj@k, at least once and at most 16 times."""

@@ -25,8 +25,8 @@ class SampleOptions(EngineOptions):
     count: str | None = table_column("count", "Number of equal samples that a row stands for.")
     by: tuple[str, ...] = table_column(
         "by",
-        "Column that divides the rows, in place of those found by counts; where no column is called so, "
-        "run is the file or its folder, and KEY that of folders KEY=value. '' for none. Repeatable.",
+        "Column that divides the rows; else run is the file or its folder, and KEY that of folders "
+        "KEY=value. '' for none. Repeatable.",
         many=True,
     )
     right_when: str | None = option(
@@ -47,7 +47,7 @@ class SampleOptions(EngineOptions):
     )
     solved: float = option(
         "--solved P",
-        "A problem is solved where a sample is right with a probability above this.",
+        "A problem is solved where a sample is right with more than this probability.",
         kind=NUMBER,
         group=INTERVALS,
         default=0.01,

@@ -18,8 +18,8 @@ WRONG = ("false", "0", "0.0", "-1", "-1.0", "i", "n", "incorrect", "wrong", "fai
 ABSENT = ("", "nan", "null", "none")
 """Verdicts as text in lower case."""
 
-_MIXED = "runs or tasks may be mixed: --by run divides them by folder, --by COLUMN otherwise"
-_COUNTS = "correct the counts: of n samples of a problem, c are right; --count names another column"
+_MIXED = "runs or tasks may be mixed: --by run or --by COLUMN divides them"
+_COUNTS = "of n samples of a problem c are right; --count names another column"
 FLAWS = (
     ("repeated-samples", "with a sample that is named again", _MIXED),
     ("shared-ids", "with other reference answers of one id", _MIXED),
@@ -140,8 +140,8 @@ def check_verdicts(counts: Mapping[str | None, int], column: str) -> None:
             "samples"
         )
         hint = (
-            "name the column or the field of verdicts with --right, or say from where on a score is right, "
-            f"such as --right-when '{column}>=LIMIT'"
+            "name the column or field of verdicts with --right, or when a score is right: "
+            f"--right-when '{column}>=LIMIT'"
         )
     else:
         message = f"is a score, or has words that are no verdicts: {listing(values, 5)}"

@@ -85,11 +85,12 @@ class Sampled:
 class Opened:
     """Tables of samples in an engine: the columns of each file, and what their samples hold.
 
-    ``roles`` are those of which any file has a column; ``verdicts`` are the commonest ones with their numbers
-    of samples; ``judged`` is the table of counts by verdict and answer.
+    ``layout`` is what wrote the files; ``roles`` are those of which any file has a column; ``verdicts`` are
+    the commonest ones with their numbers of samples; ``judged`` is the table of counts by verdict and answer.
     """
 
     engine: Backend
+    layout: str
     columns: list[SampleColumns]
     roles: frozenset[str]
     groups: tuple[str, ...]
@@ -97,11 +98,6 @@ class Opened:
     notes: list[str]
     verdicts: dict[str | None, int]
     judged: str
-
-    @property
-    def layout(self) -> str:
-        """What wrote the files."""
-        return ", ".join(sorted({chosen.layout for chosen in self.columns}))
 
 
 @contextmanager
@@ -130,6 +126,7 @@ def opened(
             verdicts = engine.run(query.verdicts(judged)).to_pylist()
             yield Opened(
                 engine=engine,
+                layout=", ".join(sorted({chosen.layout for chosen in columns})),
                 columns=columns,
                 roles=roles,
                 groups=tuple(groups),
@@ -198,23 +195,19 @@ def summarise_tables(
         | _row_of(problems[key], count, labels.get(key), numbers.summary(count, ks, least))
         for key, count in counts.items()
     ]
+    # Rows have the same columns, in the order of the longest, without those that have a value in none.
+    every = dict.fromkeys(name for row in sorted(rows, key=len, reverse=True) for name in row)
+    names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
     about = {"format": source.layout, "columns": leader.named, "rarefied": least, "missing": options.missing}
     return Sampled(
         files=[(chosen.file.name, chosen.file.size) for chosen in source.columns],
         unread=source.unread,
-        rows=filled(rows),
+        rows=[{name: row.get(name) for name in names} for row in rows],
         counts=[*counts.values()],
         groups=groups,
         about=about,
         notes=(*source.notes, *_notes_on_problems(leader, problems), *sentences(rows, about, least)),
     )
-
-
-def filled(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
-    """Rows with the same columns, in the order of the longest, without those that have a value in no row."""
-    every = dict.fromkeys(name for row in sorted(rows, key=len, reverse=True) for name in row)
-    names = [name for name in every if name == "step" or any(row.get(name) is not None for row in rows)]
-    return [{name: row.get(name) for name in names} for row in rows]
 
 
 def _notes_on_problems(columns: SampleColumns, rows: Mapping[Key, Mapping[str, Any]]) -> Iterator[str]:
@@ -252,10 +245,9 @@ def _check_options(options: SampleOptions) -> None:
 
 def _check_lengths(engine: Backend, columns: Sequence[SampleColumns]) -> None:
     """Refuse files of different lengths whose rows only have a position: ``no-problem-column``."""
-    sizes = {}
-    for chosen in columns:
-        source = engine.scan([chosen.file], chosen.stored)
-        (sizes[chosen.file.name],) = engine.run(f"SELECT COUNT(*) AS size FROM {source}")["size"].to_pylist()
+    rows = "SELECT COUNT(*) AS size FROM"
+    tables = {chosen.file.name: engine.scan([chosen.file], chosen.stored) for chosen in columns}
+    sizes = {name: engine.run(f"{rows} {table}")["size"][0].as_py() for name, table in tables.items()}
     if len(set(sizes.values())) > 1:
         (short, low), (long, high) = (pick(sizes.items(), key=lambda item: item[1]) for pick in (min, max))
         raise InputError(
@@ -319,9 +311,8 @@ def by_key(table: pa.Table, groups: Sequence[str]) -> dict[Key, dict[str, Any]]:
     for name in names:
         codes = to_numpy(table[name].combine_chunks().dictionary_encode().indices)
         begins[1:] |= np.diff(np.nan_to_num(codes, nan=-1)) != 0
-    starts = np.flatnonzero(begins).tolist()
     tables: dict[Key, dict[str, Any]] = {}
-    for start, stop in pairwise([*starts, len(table)]):
+    for start, stop in pairwise([*np.flatnonzero(begins).tolist(), len(table)]):
         step, *cells = (table[name][start].as_py() for name in names)
         # A whole step is an integer.
         key = (int(step) if step is not None and step.is_integer() else step, *cells)
@@ -424,7 +415,7 @@ def sizes(fewest: Sequence[int], requested: Sequence[int]) -> list[int]:
         raise UsageError(
             "k-too-large",
             f"--k {max(requested)}, and every problem has at most {most} samples at a step",
-            "pass@k beyond n would be an extrapolation; see --missing",
+            "pass@k ends at n; see --missing",
         )
     powers = {1 << i for i in range(most.bit_length())}
     return sorted({1, *requested} if requested else powers | {most, min(fewest)})
@@ -451,8 +442,8 @@ def sentences(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], least
         yield f"problems have {low} to {high} samples: pass@k is given for k up to the fewest"
     if "answer" not in about["columns"]:
         yield (
-            "no column has answers (--answer names one): there are no distinct answers, and maj@k takes all "
-            "wrong samples for one answer"
+            "no column has answers (--answer names one): no distinct answers; in maj@k all wrong "
+            "samples are one answer"
         )
     elif len(set(fewest)) > 1:
         yield f"distinct answers are counted among {least} samples, the fewest of a problem"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropylaw.arrays import FloatArray
-from entropylaw.tokens.query import BINS, EDGES, HALF, POINT, IntArray
+from entropylaw.arrays import FloatArray, IntArray
+from entropylaw.tokens.query import BINS, EDGES, HALF, POINT
 
 PERCENTS = (5, 10, 20, 50, 80, 90, 95, 99)
 """Percentiles that are reported."""

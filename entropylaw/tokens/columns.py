@@ -70,7 +70,8 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     """
     leader = files[0]
     types = dict(leader.types)
-    keys = _keys_used(leader, options)
+    stored = set(map(str.casefold, leader.types))
+    keys = [key for key in leader.keys if key in named_keys(options) and key.casefold() not in stored]
     types |= dict.fromkeys(keys, pa.string())
     # Fields of JSON lines need not have a value in every file.
     for file, (name, kind) in product(files[1:], leader.types.items()):
@@ -80,7 +81,12 @@ def resolve(files: Sequence[TableFile], options: TokenOptions) -> tuple[TokenCol
     columns = replace(columns, keys=tuple(key for key in keys if key in columns.all))
     _check_types(columns, types, leader.name)
     nested = pa.types.is_list(types[columns.entropy])
-    lists = _list_columns(columns, types)
+    has_lists = {name for name in columns.all if pa.types.is_list(types[name])}
+    if nested:
+        # Next to lists of entropies, a column per token without any value has lists.
+        per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
+        has_lists |= {name for name in per_token if types[name] == pa.null()}
+    lists = tuple(name for name in columns.all if name in has_lists)
     notes = [f"column {shown(key)} is that of the folders' names" for key in columns.keys]
     if lists and not nested:
         notes.append(f"{listing(lists)} holds lists, {shown(columns.entropy)} one number per row: not used")
@@ -106,13 +112,6 @@ def named_keys(options: TokenOptions) -> set[str]:
     return {*NAMES["step"], *named, *options.response}
 
 
-def _keys_used(file: TableFile, options: TokenOptions) -> list[str]:
-    """The keys of a file's folders that may be columns: no column of the file has such a name."""
-    stored = set(map(str.casefold, file.types))
-    named = named_keys(options)
-    return [key for key in file.keys if key in named and key.casefold() not in stored]
-
-
 def _check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
     """Raise InputError ``shards-differ`` for a file with other types of ``columns`` than the first file."""
     for column in columns:
@@ -125,8 +124,7 @@ def _check_alike(files: Sequence[TableFile], columns: Sequence[str]) -> None:
                 "shards-differ",
                 f"{shown(file.name)} has column {shown(column)} {_storage(kind)}, "
                 f"{shown(files[0].name)} has it {_storage(expected)}",
-                "write all files with the same columns and types, or name only those that belong "
-                f"together; the file's columns are {listing(list(file.types))}",
+                f"name files with the same columns and types; its columns are {listing(list(file.types))}",
             )
 
 
@@ -150,15 +148,6 @@ def _is_alike_in_json(a: pa.DataType | str | None, b: pa.DataType | str | None) 
     return pa.null() in (a, b) or {a, b} <= {pa.int64(), pa.float64()}
 
 
-def _list_columns(columns: TokenColumns, types: Mapping[str, pa.DataType]) -> tuple[str, ...]:
-    """The columns of lists: next to lists of entropies, also a column per token without any value."""
-    lists = {name for name in columns.all if pa.types.is_list(types[name])}
-    if columns.entropy in lists:
-        per_token = {getattr(columns, role) for role in _PER_TOKEN} - {None}
-        lists |= {name for name in per_token if types[name] == pa.null()}
-    return tuple(name for name in columns.all if name in lists)
-
-
 def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns, list[str]]:
     """The columns with those that identify a response, and a note where a table has none."""
     notes: list[str] = []
@@ -167,7 +156,7 @@ def _with_response(columns: TokenColumns, *, nested: bool) -> tuple[TokenColumns
         columns = replace(columns, response=(ROW,))
     elif not columns.response:
         notes.append(
-            "no column identifies responses: no mean of responses, no error between them; see --response"
+            "no column identifies responses (--response): no mean of responses, no error between them"
         )
         columns = replace(columns, prompt=None)
     if columns.prompt is not None and columns.prompt not in columns.response:

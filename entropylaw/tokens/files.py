@@ -131,7 +131,12 @@ def find(tables: Sequence[str], folder: Path, keys: Iterable[str] = ()) -> tuple
     files = list[TableFile]()
     for number, source in enumerate(gathered.sources):
         try:
-            file = opened(source, _kind_of(source), folder / str(number))
+            kind = SUFFIXES.get(suffix_of(source.name))
+            if source.path.suffix.lower() in PICKLES:
+                raise pickled(source.name)
+            if kind is None:
+                raise _no_token_files(str(source.path))
+            file = opened(source, kind, folder / str(number))
         except InputError as error:
             gathered.refuse(source.name, error)
             continue
@@ -160,16 +165,6 @@ def find(tables: Sequence[str], folder: Path, keys: Iterable[str] = ()) -> tuple
 def placed(source: Source, keys: Iterable[str]) -> tuple[str | None, ...]:
     """What the folders of a file say of some keys."""
     return tuple(source.keys.get(key) for key in keys)
-
-
-def _kind_of(source: Source) -> Kind:
-    """The format by the suffix; InputErrors ``no-token-files``, ``pickle-not-opened``."""
-    kind = SUFFIXES.get(suffix_of(source.name))
-    if source.path.suffix.lower() in PICKLES:
-        raise pickled(source.name)
-    if kind is None:
-        raise _no_token_files(str(source.path))
-    return kind
 
 
 def _no_token_files(path: str) -> InputError:
@@ -224,7 +219,29 @@ def _plain_link(source: Source, target: Path) -> Path:
 
 def opened(source: Source, kind: Kind, target: Path) -> TableFile:
     """A file with the types of its columns; arguments and InputErrors as :func:`for_engine`."""
-    return _with_columns(for_engine(source, kind, target))
+    file = for_engine(source, kind, target)
+    if kind == "jsonl":
+        types = record_types(json_records(file.path, file.name))
+        return replace(file, types=types, repeated=repeated_names(types))
+    if kind == "csv":
+        return _csv_columns(file)
+    try:
+        with pq.ParquetFile(file.path) as stored:
+            schema = stored.schema_arrow
+            rows = stored.metadata.num_rows
+    except (pa.ArrowException, OSError, ValueError) as problem:
+        raise InputError(
+            "file-corrupt",
+            f"{shown(file.name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}",
+            "copy or write the file again: a killed job leaves Parquet without its footer",
+        ) from None
+    return replace(
+        file,
+        types={field.name: plain_type(field.type) for field in schema},
+        repeated=repeated_names(schema.names),
+        rows=rows,
+        ours=str(metadata_of(schema.metadata).get("format")).startswith("entropylaw "),
+    )
 
 
 def for_engine(source: Source, kind: Kind, target: Path) -> TableFile:
@@ -249,32 +266,6 @@ def for_engine(source: Source, kind: Kind, target: Path) -> TableFile:
         path = _plain_link(source, path.with_name(path.name + packing))
     return TableFile(
         path=path, name=source.name, source=source.path, kind=kind, size=size, types={}, keys=source.keys
-    )
-
-
-def _with_columns(file: TableFile) -> TableFile:
-    """A file with the types of its columns; InputError ``file-corrupt``."""
-    if file.kind == "jsonl":
-        types = record_types(json_records(file.path, file.name))
-        return replace(file, types=types, repeated=repeated_names(types))
-    if file.kind == "csv":
-        return _csv_columns(file)
-    try:
-        with pq.ParquetFile(file.path) as stored:
-            schema = stored.schema_arrow
-            rows = stored.metadata.num_rows
-    except (pa.ArrowException, OSError, ValueError) as problem:
-        raise InputError(
-            "file-corrupt",
-            f"{shown(file.name)} cannot be read as Parquet: {shown(str(problem).splitlines()[0])}",
-            "copy or write the file again: a killed job leaves Parquet without its footer",
-        ) from None
-    return replace(
-        file,
-        types={field.name: plain_type(field.type) for field in schema},
-        repeated=repeated_names(schema.names),
-        rows=rows,
-        ours=str(metadata_of(schema.metadata).get("format")).startswith("entropylaw "),
     )
 
 

@@ -281,7 +281,7 @@ def _problem_of_name(source: Source, suffixes: Collection[str]) -> InputError | 
     if last in _NOT_READ or not _TABLES.isdisjoint(inner):
         return InputError(
             "format-not-read",
-            f"{name} may be a table, in a format or a compression that is not read here ({last})",
+            f"{name} may be a table, in a format that is not read ({last})",
             f"unpack it, or write it as one of {', '.join(sorted(suffixes))}",
         )
     if last in (".json", *_JSON_BUT_NO_TABLE) or _SET_ASIDE.fullmatch(source.path.name):
@@ -290,7 +290,7 @@ def _problem_of_name(source: Source, suffixes: Collection[str]) -> InputError | 
         if not _exists(source.path) or (is_file(source.path) and _may_be_table(source.path)):
             return InputError(
                 "format-not-read",
-                f"{name} may be a table, and its name does not say which format it has",
+                f"{name} may be a table; its name does not say its format",
                 f"rename it: {', '.join(sorted(suffixes))}",
             )
     return None
@@ -308,9 +308,8 @@ def pickled(name: str) -> InputError:
     """The error for a pickle, with the way to convert it."""
     return InputError(
         "pickle-not-opened",
-        f"{shown(name)} is a pickle or an array of Python, which is never opened: it can run any code",
-        "in Python that you trust: torch.load(PATH, weights_only=True), then write its rows with "
-        "pandas.DataFrame(rows).to_parquet(...)",
+        f"{shown(name)} is a pickle or an array of Python, which can run code: never opened",
+        "if you trust it: torch.load(PATH, weights_only=True), then pandas.DataFrame(rows).to_parquet(...)",
     )
 
 
@@ -351,19 +350,15 @@ def _same_content(source: Source, other: Source) -> str:
 def _contents(sources: Sequence[Source]) -> list[Hashable]:
     """What says of each file whether its content is that of another one.
 
-    Files of one size are compared by their bytes, and those that differ in a compression alone, such as
-    ``a.jsonl`` and ``a.jsonl.gz``, by what is in them. A file that cannot be read is like no other.
+    Files of one size, and those that differ in a compression alone, such as ``a.jsonl`` and ``a.jsonl.gz``,
+    are compared by what is in them, unpacked. A file that cannot be read is like no other.
     """
     sizes = Counter(map(_size, sources))
     plain = Counter(map(_plain_path, sources))
     contents: list[Hashable] = []
     for number, source in enumerate(sources):
-        digest: Hashable = None
-        if plain[_plain_path(source)] > 1:
-            digest = _digest(source.path, unpacked)
-        elif sizes[_size(source)] > 1:
-            digest = _digest(source.path, lambda path: path.open("rb"))
-        contents.append(number if digest is None else digest)
+        may_be_copy = sizes[_size(source)] > 1 or plain[_plain_path(source)] > 1
+        contents.append((may_be_copy and _digest(source.path)) or number)
     return contents
 
 
@@ -380,11 +375,11 @@ def _plain_path(source: Source) -> Path:
     return path.with_suffix("") if packing_of(path) else path
 
 
-def _digest(path: Path, opened: Callable[[Path], IO[bytes]]) -> str | None:
-    """SHA-256 of the bytes of a file; None for an empty one, or one that cannot be read."""
+def _digest(path: Path) -> str | None:
+    """SHA-256 of what is in a file; None for an empty one, or one that cannot be read."""
     digest = hashlib.sha256()
     # ValueError for a name that is not UTF-8, which Arrow does not open.
-    with suppress(OSError, ValueError), opened(path) as content:
+    with suppress(OSError, ValueError), unpacked(path) as content:
         while piece := content.read(1 << 20):
             digest.update(piece)
         return digest.hexdigest() if path.stat().st_size else None

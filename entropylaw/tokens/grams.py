@@ -178,7 +178,7 @@ def parse_grams(text: str, source: str) -> GramList:
     if not grams:
         raise InputError(
             "grams-empty",
-            f"{source} holds no gram, at least one line that is not a comment was expected",
+            f"{source} holds no gram, expected a line that is no comment",
             "write one gram per line, such as let's try",
         )
     if len(grams) > _MOST_GRAMS:

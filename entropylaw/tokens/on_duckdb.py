@@ -92,10 +92,6 @@ class DuckDB:
         single = map(quoted, columns.single)
         return self.view("unrolled", f"SELECT {', '.join((*single, *parts))} FROM {table.name}")
 
-    def parquet(self, path: Path) -> Table:
-        """One Parquet file."""
-        return self.view("stored", f"SELECT * FROM read_parquet({text(str(path))})")
-
     def write(self, query: str, path: Path) -> None:
         """Write a large result to a Parquet file, in its order."""
         execute = self._connection.execute

@@ -150,7 +150,7 @@ class Spark:
         """Raise UsageError ``spark-has-no-order``: Spark numbers no rows, as it has no order of them."""
         raise UsageError(
             "spark-has-no-order",
-            "--backend spark cannot number the rows of a file, which has no column for what they are",
+            "--backend spark cannot number the rows of a file",
             "name the columns, or use --backend duckdb",
         )
 
@@ -197,7 +197,7 @@ class Spark:
             raise InputError(
                 "spark-failed",
                 f"Spark could not finish the query: {shown(line, 300)}",
-                "every worker must see the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's own log",
+                "every worker needs the files at the same path; ENTROPYLAW_DEBUG=1 shows Spark's log",
             ) from None
 
 

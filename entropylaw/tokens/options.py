@@ -43,15 +43,13 @@ class TokenOptions(EngineOptions):
     prompt: str | None = table_column("prompt", "Column of the prompt that responses answer; '' for none.")
     top_quantile: float | None = option(
         "--top-quantile Q",
-        "Classify the share Q of each step's tokens with the highest entropy as planning, such as 0.2: a "
-        "convention, not a result.",
+        "Planning is the share Q of each step's tokens with the highest entropy, such as 0.2: a convention.",
         NUMBER,
         ADVANCED,
     )
     grams: str | None = option(
         "--grams",
-        "Classify tokens of strategic n-grams as planning: a file with one per line; 'default' is a short "
-        "built-in list.",
+        "Planning is tokens of strategic n-grams: a file with one per line, or 'default', a short list.",
         PATH,
         ADVANCED,
     )

@@ -18,13 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from entropylaw.arrays import FloatArray
 from entropylaw.tokens.files import is_number
 from entropylaw.units import FORK, LOW
-
-IntArray = NDArray[np.int64]
 
 FINENESS = 128
 """Bins per unit of the fourth root of H."""

@@ -158,12 +158,12 @@ def _check_options(options: TokenOptions) -> None:
         raise UsageError(
             "bad-quantile",
             f"--top-quantile {share:g} is not a share, expected a number between 0 and 1",
-            "0.2 classes the fifth of each step's tokens with the highest entropy as planning",
+            "0.2 is the fifth of each step's tokens with the highest entropy",
         )
     if options.grams is not None and options.backend == "spark":
         raise UsageError(
             "grams-need-duckdb",
-            "--grams reads the tokens of each response in order, which --backend spark does not support",
+            "--grams reads tokens in order, which --backend spark does not support",
             "mark the tokens in a column of the table, or use --backend duckdb",
         )
     if sum(map(bool, (options.planning, share, options.grams))) > 1:
@@ -211,10 +211,8 @@ def _queried(engine: Backend, table: query.Table, columns: query.TokenColumns) -
 def _responses_by_step(engine: Backend, table: query.Table, columns: query.TokenColumns) -> ByStep:
     """The sums over the responses of each step, as the columns identify these."""
     names = ("responses", "mean_total", "n", "t", "tt", "tn", "nn")
-    by_step: ByStep = {}
-    for row in engine.run(query.responses(table, columns)).to_pylist():
-        by_step[int(row["step"])] = Responses(*(int(row[name]) for name in names))
-    return by_step
+    rows = engine.run(query.responses(table, columns)).to_pylist()
+    return {int(row["step"]): Responses(*(int(row[name]) for name in names)) for row in rows}
 
 
 def _by_grams(
@@ -228,7 +226,7 @@ def _by_grams(
     if missing:
         raise InputError(
             "grams-need-text",
-            "grams are matched in the text of each response, and there is no column of " + ", ".join(missing),
+            "grams are matched in text, and there is no column of " + ", ".join(missing),
             f"name it with --{', --'.join(missing)}; token ids are not text: decode them first",
         )
     grams = read_grams(listed)
@@ -239,7 +237,7 @@ def _by_grams(
         engine.write(query.in_order(table, columns), ordered)
         scan = mark(ordered, columns, grams, target)
         ordered.unlink()
-        marked = engine.parquet(target)
+        marked = engine.view("stored", f"SELECT * FROM read_parquet({query.text(str(target))})")
         columns = replace(columns, position=None, token=None)
         sums = _queried(engine, marked, replace(columns, planning=PLANNING))
     name = "our own default list" if listed == "default" else repr(Path(listed).name)
@@ -272,8 +270,8 @@ def _finished(
         rule = {"rule": f"top quantile, {share}", "share": options.top_quantile}
         notes = [
             *notes,
-            f"planning = the {share} of each step's tokens with the highest entropy: a choice, not a finding;"
-            " cut at the nearest edge of a bin (class_cut)",
+            f"planning = the {share} of each step's tokens with the highest entropy, a convention; cut "
+            f"at the nearest edge of a bin (class_cut)",
         ]
     elif rule["rule"] == "none":
         notes = [*notes, "no class column; --class, --top-quantile or --grams defines classes"]

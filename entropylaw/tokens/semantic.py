@@ -20,8 +20,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
-from entropylaw.arrays import FloatArray
-from entropylaw.tokens.query import IntArray
+from entropylaw.arrays import FloatArray, IntArray
 
 _COLUMNS = {
     "grams": pa.int64(),

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from entropylaw.arrays import FloatArray
+from entropylaw.arrays import FloatArray, IntArray
 from entropylaw.arrow import from_values
 from entropylaw.errors import InputError
 from entropylaw.escaping import counted, shown
 from entropylaw.tokens import query
 from entropylaw.tokens.cells import PERCENTS, Cells
-from entropylaw.tokens.query import EDGES, HIGH, POINT, IntArray, TokenColumns
+from entropylaw.tokens.query import EDGES, HIGH, POINT, TokenColumns
 from entropylaw.tokens.sums import Responses, Sums, steps_of
 from entropylaw.units import LOW
 
@@ -176,7 +176,7 @@ def check_values(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[st
             raise InputError(slug, f"{values} are {problem} ({where})", hint)
 
     binary = "neither 0 nor 1"
-    mask_hint = "a mask is 1 (or true) for the tokens that count; name another with --mask, or --mask ''"
+    mask_hint = "a mask is 1 for tokens that count; name another with --mask, or --mask ''"
     refuse("mask-not-binary", bins == query.MASK_UNKNOWN, columns.mask, binary, mask_hint)
     refuse(
         "entropy-negative",
@@ -210,15 +210,15 @@ def check_values(sums: Sums, columns: TokenColumns, unknown_classes: Sequence[st
         sums.cells["planning"] == query.UNKNOWN_CLASS,
         columns.planning,
         problem,
-        "a class is planning or execution (or true and false, 1 and 0); "
-        "name its column with --class, or --class '' for none",
+        "a class is planning or execution, true or false, 1 or 0; name its column with --class, or "
+        "--class ''",
     )
     refuse(
         "correct-not-binary",
         sums.cells["correct"] == query.NOT_BINARY,
         columns.correct,
         binary,
-        "correctness is true or false, 1 or 0; name its column with --correct, or --correct '' for none",
+        "correctness is true or false, 1 or 0; name its column with --correct, or --correct ''",
     )
 
 
@@ -245,7 +245,7 @@ def check_padding(values: Sequence[dict[str, int]], sums: Sums, columns: TokenCo
         "entropy-padding",
         f"{count:,} of {rows_read:,} values of '{columns.entropy}' are equal, {nats:.4f} nats"
         f" = log({round(math.exp(nats)):,}){where}: a uniform choice from a vocabulary, as padding has",
-        "prime-rl pads position 0 like this; name the mask column with --mask, or drop these tokens",
+        "prime-rl pads position 0 so; name the mask with --mask, or drop these tokens",
     )
 
 
@@ -326,6 +326,6 @@ def logprob_mismatch(sums: Sums) -> Iterator[str]:
         return
     unit = " (the factor between nats and bits)" if abs(factor + math.log(math.log(2))) < 0.04 else ""
     yield (
-        f"minus the mean log-probability is {ratio:.2f} of the mean entropy{unit}, and 1 for tokens sampled "
-        "from the policy itself: other units, a sampling temperature, or tokens of another policy?"
+        f"minus the mean log-probability is {ratio:.2f} of the mean entropy{unit}, and 1 for the "
+        f"policy's own tokens: other units, a sampling temperature, or another policy?"
     )

@@ -121,7 +121,7 @@ class Sums:
                 "step-not-whole",
                 f"step {numbers[broken].min():g} is not a whole number below 2^53 "
                 f"({int(tokens[broken].sum()):,} rows)",
-                "name the step column with --step; an epoch or a time is not a step",
+                "name the step column with --step, no epoch or time",
             )
         has_logprob = "logprobs" in cells.column_names
         columns = dict.fromkeys((*KEYS, *SUMS), np.zeros(len(tokens), dtype=np.int64))

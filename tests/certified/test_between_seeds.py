@@ -16,6 +16,7 @@ from entropylaw.analysis.between_seeds import (
     spreads,
     welch,
 )
+from entropylaw.arrays import FloatArray
 
 VALUE = np.array([0.61, 0.65, 0.60, 0.71, 0.68, 0.70, 0.74])
 
@@ -35,17 +36,25 @@ def test_many_like_arms_are_nearly_the_pooled_t_test() -> None:
 
 
 def test_spreads_are_those_of_draws_from_the_prior() -> None:
-    """Importance sampling of mean and sd of log spreads over arms, and of the spreads of two arms."""
+    """Importance sampling of mean and scale of log spreads over arms, and of the spreads of two arms."""
     squares, free = np.array([2.0, 9.0, 1.0]), np.array([2.0, 3.0, 2.0])
     chance, draws = np.random.default_rng(0), 400_000
     pooled = np.sqrt(squares.sum() / free.sum())
-    mean = chance.uniform(-24 * LOG_STEP, 20 * LOG_STEP, draws)
-    log = mean + chance.exponential(UNLIKE, draws) * chance.standard_normal((3, draws)) + np.log(pooled)
-    weight = np.exp((-free[:, None] * log - 0.5 * squares[:, None] / np.exp(2.0 * log)).sum(axis=0))
+
+    def drawn(unlike: float) -> tuple[FloatArray, FloatArray]:
+        mean = chance.uniform(-24 * LOG_STEP, 20 * LOG_STEP, draws)
+        scale = np.minimum(chance.exponential(unlike, draws), 4.0)
+        log = mean + scale * chance.standard_t(4.0, (3, draws)) + np.log(pooled)
+        likelihood = -free[:, None] * log - 0.5 * squares[:, None] * np.exp(-2.0 * log)
+        return log, np.exp(likelihood.sum(axis=0)) * (scale < 4.0)
+
+    log, weight = drawn(UNLIKE)
     for arm in range(3):
         theirs = (weight @ log[arm]) / weight.sum()
         scale, alone = spreads(squares, free, [arm])
         assert alone @ np.log(scale) == pytest.approx(theirs, abs=0.05)
+    # Of three seeds and four.
+    log, weight = drawn(UNLIKE * (4.0 / 3.0) ** 3)
     scale, both = spreads(squares, free, [0, 1])
     variance = scale[:, None] ** 2 / 3.0 + scale**2 / 4.0
     theirs = weight @ np.log(np.exp(2.0 * log[0]) / 3.0 + np.exp(2.0 * log[1]) / 4.0) / weight.sum()

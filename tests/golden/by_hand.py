@@ -7,7 +7,7 @@ from entropylaw import Fit
 from entropylaw.documents.document import RunReport
 from entropylaw.documents.summary import RunSummary
 from entropylaw.report import words
-from entropylaw.report.describe.runs import index_row, overall
+from entropylaw.report.describe.runs import index_row, totals
 from entropylaw.report.findings import sentence
 from entropylaw.report.render import rendered
 from entropylaw.results import Verdict, Why
@@ -94,7 +94,7 @@ def answers() -> str:
     parts += [words.step_words(step) for step in steps]
     rows = _rows()
     for some in ([], rows, rows[-2:], [rows[0], rows[0]], rows[:1], rows[-1:]):
-        parts += ["", f"# {len(some)} runs", *overall(some)]
+        parts += ["", f"# {len(some)} runs", totals(some)]
     return "\n".join(parts)
 
 

@@ -119,7 +119,7 @@ def _chosen(columns: Mapping[str, Any], options: Mapping[str, str]) -> Iterator[
         yield f"no entropy: {series.no_entropy.message}"
         yield f"  {series.no_entropy.hint}"
         yield f"  explained so, too: {told.no_entropy == series.no_entropy}"
-    yield f"pair {series.pair}: {told.pair_why}; {told.pairs} pairs, {told.unpaired_entropy} unpaired"
-    yield f"dropped {dict(series.dropped)}; {told.other_columns} other columns; {dict(told.coefficients)}"
+    yield f"pair {series.pair}: {told.pair_why}; {told.pairs} pairs"
+    yield f"dropped {dict(series.dropped)}; {dict(told.coefficients)}"
     yield from (f"  {decoy.column}: {decoy.why}" for decoy in told.decoys)
     yield from (f"  {note}" for note in series.notes)

@@ -132,14 +132,14 @@ def test_a_plot_on_given_axes(names):
 def test_captions_are_of_what_is_drawn(names):
     result = arms.complete(*names)
     caption = NAMED["arms"].caption(result)
-    assert caption.startswith("Differences with their 95 % intervals" if len(names) > 3 else "Reward against")
+    assert caption.startswith("Differences with 95 % intervals" if len(names) > 3 else "Reward against")
     assert ("†" in caption) == (len(names) > 3)
 
 
 def test_a_band_is_in_the_caption_where_there_is_one():
     one_run_each = arms.comparison("a", pairs=(arms.pair("a", band=None),))
     assert "Below" not in NAMED["arms"].caption(one_run_each)
-    assert "Below, the difference of the curves with the 95 % band" in NAMED["arms"].caption(
+    assert "Below, the differences with the simultaneous 95 % band" in NAMED["arms"].caption(
         arms.comparison("a")
     )
 

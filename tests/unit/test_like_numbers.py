@@ -110,7 +110,7 @@ def test_percentages_are_compared_as_rates_and_it_is_said(factors, way, tmp_path
     largest = max(drawn(seed, 0.29, 0.3)[SCORE].max() for seed, factor in enumerate(factors) if factor > 1)
     assert_says(
         said,
-        f"'{SCORE}' of {', '.join(named)} is in percent, as it goes up to {100 * largest:.3g}",
+        f"'{SCORE}' of {', '.join(named)} is in percent (up to {100 * largest:.3g})",
         "it was multiplied by 0.01, and all are rates",
     )
     page = rendered(found, "markdown")
@@ -128,9 +128,7 @@ def test_the_unit_of_most_runs_is_that_of_all_and_of_the_margin(tmp_path):
     assert_alike(found, expected, 100.0, 0.005)
     assert found.reward_unit == "percent"
     (said,) = findings(found, "rewards-converted")
-    assert_says(
-        said, "of 'plain_s0' is a rate, as it goes up to 0.", "multiplied by 100, and all are in percent"
-    )
+    assert_says(said, "of 'plain_s0' is a rate (up to 0.", "multiplied by 100, and all are in percent")
     assert "rewards in percent" in rendered(found, "text")
     units = {line.split(",")[10] for line in rendered(found, "csv").splitlines() if ",last_reward," in line}
     assert units == {"percent"}
@@ -296,7 +294,7 @@ def test_a_unit_that_the_user_names_is_said_to_look_wrong(tmp_path):
     for way in WAYS.values():
         found = compared(tmp_path, plain, treated, *way[:2], "--reward", f"{SCORE}:percent")
         (said,) = findings(found, "scales-unlike")
-        assert "divided by 100: plain_s0 looks like a rate; without ':percent'" in said
+        assert "divided by 100: plain_s0 looks like a rate; leave out ':percent'" in said
         # A run that is above what the named unit allows has not failed.
         done = assert_error(
             typed("compare", plain, treated, *way[:2], "--reward", f"{SCORE}:rate", cwd=tmp_path),
@@ -317,7 +315,7 @@ def test_scales_of_which_no_name_says_the_unit_are_said_to_be_unlike(tmp_path):
     found = compared(tmp_path, "a=a_s*.jsonl", "b=b_s*.jsonl", *options)
     assert found.reward_unit == "raw"
     (said,) = findings(found, "scales-unlike")
-    assert "if one is a rate and the other a percentage" in said
+    assert "a rate and a percentage do not compare" in said
     assert not findings(compared(tmp_path, "a=a_s*.jsonl", "c=c_s*.jsonl", *options), "scales-unlike")
 
 
@@ -407,7 +405,7 @@ def test_scores_alone_are_lost(column, lost, tmp_path):
     said = f"none: {column} is no score by its name"
     assert (said in " ".join(done.stdout.split())) is (not lost)
     ahead = typed("predict", "a.json", cwd=tmp_path, code=0)
-    assert ("no step of it is the best" in " ".join(ahead.stdout.split())) is (not lost)
+    assert ("it has no step to keep" in " ".join(ahead.stdout.split())) is (not lost)
     for seed in range(2):
         columns = {"entropy": drawn(seed, 0.3, 0.3)["entropy"]}
         write(tmp_path / f"f_s{seed}.jsonl", columns | {column: falling(seed=seed)})

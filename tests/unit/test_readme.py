@@ -113,6 +113,14 @@ def test_a_fit_has_what_pages_name():
             pytest.fail(f"{page}: fit.{name}: {error}")
 
 
+def test_pages_call_public_names_alone():
+    called = re.compile(r"\bentropylaw\.(\w+)\(|from entropylaw import (\w+)")
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    names = {name or imported for name, imported in called.findall(pages)}
+    assert {"fit", "read_runs", "Watcher"} <= names
+    assert names <= {*entropylaw.__all__}
+
+
 FIT = "fit entropylaw/demo/{}.csv --no-save"
 
 SENTENCES = (

@@ -170,7 +170,7 @@ def test_every_medium_has_pass_at_k(format: str) -> None:
     pair = rendered(document(against=0), format)
     assert "0.59" in pair
     if format == "text":
-        assert "seeds of training are not in these intervals" in pair
+        assert "intervals are over problems, not seeds" in pair
         first = " ".join(pair.splitlines()[1:3])
         assert re.match(
             r"  pass@k: gain at k = 1 … 16 \(pass@1 \+0.59[^)]*\); unclear at k = 32, 64 \(", first

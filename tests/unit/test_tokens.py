@@ -38,7 +38,7 @@ def test_edges_hold_the_two_thresholds_and_every_entropy_has_its_bin(tmp_path):
         table = pa.table({"step": np.arange(query.BINS), "entropy": entropies})
         pq.write_table(table, path := tmp_path / "edges.parquet")
         with duckdb_backend() as engine:
-            rows = engine.run(query.cells(engine.parquet(path), COLUMNS)).to_pydict()
+            rows = engine.run(query.cells(engine.view("stored", f"FROM '{path}'"), COLUMNS)).to_pydict()
         assert dict(zip(rows["step"], rows["bin"], strict=True)) == {at: at for at in range(query.BINS)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from entropylaw.analysis.numbers import reads_of
+from entropylaw.analysis.state import is_share_of_count
 from entropylaw.arrays import FloatArray
 from entropylaw.engine.levels import levels_of
 from entropylaw.engine.threads import one_thread
@@ -33,7 +34,8 @@ def kept_word_of(law: LawFit) -> KeptWord | None:
     if fitted < FEWEST or later < FEWEST // 2 or np.ptp(entropy) == 0 or np.ptp(reward) == 0:
         return None
     reads = reads_of(law, first=fitted)
-    level = float(levels_of(step, reward).level()[-1])
+    is_share = is_share_of_count(reward, law.max_reward)
+    level = float(levels_of(step, reward, is_share=is_share).level()[-1])
     off = law.reward[fitted:] - level
     later_entropy = law.smoothed_entropy[fitted - 1 :]
     of_law, averaged = reads.table.mean_curves(later_entropy, [reads.law, reads.averaged])

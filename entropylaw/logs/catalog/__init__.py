@@ -18,7 +18,7 @@ import msgspec
 
 from entropylaw.escaping import listing
 from entropylaw.logs.runs import Run
-from entropylaw.logs.runs.splitting import BOOKKEEPING, METRIC_NAMES, RUN_NAMES, VALUE_NAMES
+from entropylaw.logs.runs.splitting import BOOKKEEPING, METRIC_NAMES, RUN_NAMES, SECOND_NAMES, VALUE_NAMES
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, folded
 from entropylaw.logs.source import Meaning
 from entropylaw.units import is_rate
@@ -57,7 +57,7 @@ _EVALUATES, _TRAINS = (
 
 _FRAME = frozenset(
     map(folded, (*STEP_NAMES, *COUNTERS, *BOOKKEEPING, *RUN_NAMES, *METRIC_NAMES, *VALUE_NAMES))
-)
+) | frozenset(chain.from_iterable(SECOND_NAMES.items()))
 
 _BENCHMARK = re.compile(
     r"(?<![a-z])(?:math_?\d*|gsm8k|aime_?\d*|amc_?\d*|minerva|olympiad_?\w*|gpqa|mmlu|humaneval|mbpp)\Z",

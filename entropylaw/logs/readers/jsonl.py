@@ -161,7 +161,9 @@ class _Values:
         if self.good != 1:
             return
         only = self._first
-        if isinstance(only, dict) and not _columns(only):
+        if points := _of_curves(only):
+            only = points
+        elif isinstance(only, dict) and not _columns(only):
             only = _whole_log(only) or only
         values = only if isinstance(only, list) else [only]
         for value in values:
@@ -245,6 +247,27 @@ def _columns(value: object) -> dict[str, list[object]]:
     # Lists of records are tables, not columns.
     tables = all(isinstance(next(iter(cells), None), dict) for cells in value.values())
     return dict(value) if len(lengths) == 1 and lengths != {0} and not tables else {}
+
+
+def _of_curves(value: object) -> list[dict[str, object]]:
+    """The points of ClearML's scalars, in the order of their curves; none of anything else.
+
+    They are ``{title: {series: {"x": […], "y": […]}}}``, as ``Task.get_reported_scalars`` in clearml returns
+    them, or ``{"data": [{"name": series, "x": […], "y": […]}], "layout": {"title": …}}`` from its page.
+    """
+    titles = value if isinstance(value, dict) else {}
+    if isinstance(traces := titles.get("data"), list) and isinstance(layout := titles.get("layout"), dict):
+        named = {trace.get("name"): trace for trace in traces if isinstance(trace, dict)}
+        titles = {layout.get("title"): named}
+    points: list[dict[str, object]] = []
+    for title, curves in titles.items():
+        for series, curve in curves.items() if isinstance(curves, dict) else [("", None)]:
+            steps, values = (curve.get("x"), curve.get("y")) if isinstance(curve, dict) else (None, None)
+            if not isinstance(steps, list) or not isinstance(values, list) or len(steps) != len(values):
+                return []
+            row = {"title": title, "series": series}
+            points += [{**row, "step": x, "value": y} for x, y in zip(steps, values, strict=True)]
+    return points
 
 
 def _whole_log(value: Mapping[str, Any]) -> list[dict[str, object]]:

@@ -87,7 +87,7 @@ def log_table(
         raise content.error(
             "no-records",
             f"should hold log entries of a Hugging Face Trainer, and holds {held}",
-            "check that the run has logged something; of several checkpoints, the last one has the whole log",
+            "check that the run has logged something; the last checkpoint has the whole log",
         )
     gathered = Records()
     for record in records:

@@ -29,6 +29,8 @@ _CERTAIN_NAMES = ("run", "run_name", "run_id", "arm", "experiment", "exp_name", 
 RUN_NAMES = (*_CERTAIN_NAMES, "name", "seed")
 #: Columns of a table that has a row for each metric of a step: its name and its value.
 METRIC_NAMES = ("metric", "metric_name", "metrics", "key", "tag", "variable", "measure", "scalar", "name")
+#: Name of a column → that of another one with the second part of a metric's name, in ClearML's scalars.
+SECOND_NAMES = {"metric": "variant", "title": "series"}
 VALUE_NAMES = ("value", "metric_value", "val", "values", "scalar_value")
 
 SUPERSEDED = "superseded after a resume"

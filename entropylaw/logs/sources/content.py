@@ -409,7 +409,7 @@ def format_not_read(path: str, content: Content | None = None) -> InputError | N
     return InputError(
         "format-not-read",
         f"{quoted_path(path)} may be a log, in a compression or a format that is not read ({last})",
-        "write it as CSV, JSONL or Parquet, or unpack it: gzip, Zstandard, bzip2 and xz are unpacked here",
+        "write it as CSV, JSONL or Parquet, or unpack it (gzip, Zstandard, bzip2, xz are read)",
     )
 
 

@@ -22,7 +22,7 @@ from entropylaw.logs import catalog
 from entropylaw.logs.catalog import is_evaluation, is_kind, is_training
 from entropylaw.logs.runs import Table
 from entropylaw.logs.runs.number_parsing import Column, classify, is_missing, parse_column, parse_step
-from entropylaw.logs.runs.splitting import METRIC_NAMES, RUN_NAMES, VALUE_NAMES, is_bookkeeping
+from entropylaw.logs.runs.splitting import METRIC_NAMES, RUN_NAMES, SECOND_NAMES, VALUE_NAMES, is_bookkeeping
 from entropylaw.logs.runs.step_column import COUNTERS, STEP_NAMES, StepColumn, folded
 from entropylaw.logs.suggest import KINDS, is_evident, measured
 from entropylaw.units import is_token_accuracy
@@ -55,6 +55,7 @@ def one_column_per_metric(table: Table) -> Table:
     Rows are put together by step and by their texts, the nth value of a metric at a step with the nth of
     others. Other tables are unchanged.
     """
+    table = _with_whole_names(table)
     names = {folded(name): name for name in table.columns}
     named: list[str] = []
     for candidates in (METRIC_NAMES, VALUE_NAMES, (*STEP_NAMES, *COUNTERS)):
@@ -76,6 +77,19 @@ def one_column_per_metric(table: Table) -> Table:
         f"{shown(value)}"
     )
     return replace(table, columns=columns, notes=(*table.notes, note), first_line=None, hidden={})
+
+
+def _with_whole_names(table: Table) -> Table:
+    """A table with the title and the series of each value in one name, unless they are equal."""
+    names = {folded(name): name for name in table.columns}
+    for parts in SECOND_NAMES.items():
+        if names.keys() >= {*parts, *VALUE_NAMES[:1]}:
+            columns = dict(table.columns)
+            titles, series = (columns.pop(names[part]) for part in parts)
+            pairs = zip(titles, series, strict=True)
+            metrics = [title if title == one else f"{title}/{one}" for title, one in pairs]
+            return replace(table, columns={METRIC_NAMES[0]: metrics, **columns})
+    return table
 
 
 def _joined_records(

@@ -85,15 +85,13 @@ class Format:
 #: How a database of SQLite begins.
 SQLITE = b"SQLite format 3\0"
 
-_LAST_VALUES = "the law needs the curves of entropy and reward, and it holds the last value of each metric"
+_LAST_VALUES = "it holds the last value of each metric, no curves"
 
 #: The formats in the order in which they are tried: first those with a signature, last the permissive ones.
 READERS: tuple[Format, ...] = (
     Format(
         "wandb",
-        "the history of a run's `.wandb` file, offline or synced, without the wandb package; its settings of "
-        "temperature, aggregation, entropy and KL terms; what is damaged is left out, with a note where it "
-        "is",
+        "the history and settings of a run's `.wandb` file, offline or synced, without the wandb package",
         suffixes=(".wandb",),
         module="trackers.wandb",
         signature=b":W&B",
@@ -126,8 +124,8 @@ READERS: tuple[Format, ...] = (
         signature=b":SWL",
         title="a SwanLab transaction log (.swanlab)",
         why="its records are SwanLab's own, and change with its versions",
-        hint="export each metric: swanlab.Api().column('USER/PROJECT/RUN', 'reward').export_csv() gives the "
-        "address of a CSV file; put the columns of entropy and reward into one, by step",
+        hint="export each metric (swanlab.Api().column('USER/PROJECT/RUN', 'reward').export_csv() gives an "
+        "address), and join them by step",
     ),
     Format(
         "workbook",
@@ -187,7 +185,8 @@ READERS: tuple[Format, ...] = (
         'an object per line, nested or flat; verl\'s `{"step": …, "data": {…}}`; an array of objects, an'
         " object of columns or by step, also within an object; so the `metrics.jsonl` of "
         "tinker-cookbook, prime-rl and others, "
-        "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`",
+        "ms-swift's `logging.jsonl`, EasyR1's `experiment_log.jsonl`; ClearML's scalars, of "
+        "`Task.get_reported_scalars` or downloaded from its page",
         suffixes=(".jsonl", ".ndjson", ".json"),
     ),
     Format(
@@ -198,8 +197,8 @@ READERS: tuple[Format, ...] = (
     ),
     Format(
         "trl",
-        "the dicts that TRL and ms-swift print between progress bars; their steps come from the bars"
-        " or the closing summary, else entries are counted; a note says how",
+        "the dicts that TRL and ms-swift print between progress bars; steps are from the bars or the "
+        "closing summary, else counted",
         module="console.trl",
     ),
     Format(
@@ -209,9 +208,9 @@ READERS: tuple[Format, ...] = (
     ),
     Format(
         "text",
-        "what people print by hand: `step=12 entropy=0.35 reward=0.4`, `name: value`, `| name value |`, "
-        "tables, JSON and dicts in a line, behind any prefix; a step may have several lines; so "
-        "consoles of prime-rl, OpenRLHF, ROLL, AReaL, EasyR1, SkyRL, tinker-cookbook, rLLM, open-instruct",
+        "`step=12 entropy=0.35 reward=0.4`, `name: value`, `| name value |`, tables, JSON and dicts "
+        "in a line, behind any prefix; so consoles of prime-rl, OpenRLHF, ROLL, AReaL, EasyR1, SkyRL, "
+        "tinker-cookbook, rLLM, open-instruct",
         module="console.text",
     ),
     Format(
@@ -235,7 +234,8 @@ READERS: tuple[Format, ...] = (
     Format(
         "csv",
         "comma, semicolon or tab; one row per step, or long with a run column; `/` in names may be "
-        "flattened to `_` or `.`; so W&B's `run.history()`, of which sampling is noted",
+        "flattened to `_` or `.`; so W&B's `run.history()`, of which sampling is noted, and ClearML's "
+        "scalars by metric and variant, or title and series",
         suffixes=(".csv", ".tsv"),
         module="delimited",
     ),

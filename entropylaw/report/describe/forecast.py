@@ -70,13 +70,7 @@ def sections(ahead: Forecast, *, by_the_law: bool = False) -> list[b.Block]:
     ever = f"{words.in_such_runs(ahead.p_ever)}, the level is that high at some step until then"
     notes = [b.Note("ever", ever)]
     if ahead.spent is not None:
-        earliest = round(ahead.spent.low or 0.0)
         spent = f"95 % of exp(H) − 1 is spent by step {words.step_words(ahead.spent)}"
-        if ahead.spent.value is None:
-            spent = f"95 % of exp(H) − 1 is not spent before step {earliest}; {ahead.spent.note}"
-        elif ahead.spent.high is None:
-            spent = f"95 % of exp(H) − 1 is spent by step {round(ahead.spent.value)}, "
-            spent += f"not before step {earliest}, perhaps never"
         notes.append(b.Note("entropy", spent))
     notes += b.labelled("note", ahead.notes)
     return [b.Table(columns, rows), b.paragraphs(basis), b.Notes(notes)]

@@ -7,25 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from entropylaw.documents.summary import RunSummary
-from entropylaw.report import words
 from entropylaw.report.blocks import Column, RunsTable, Trace, columns, table_of
-from entropylaw.report.describe import runs
 from entropylaw.report.describe.run_table import ORDER, REFUSED, heads, state_of
-from entropylaw.report.numbers import (
-    MISSING,
-    format_interval,
-    format_number,
-    format_r_squared,
-    format_step,
-)
+from entropylaw.report.numbers import MISSING, format_step
 
 SHOWN = ("measured", "now", "forecast", "keep")
 """The columns of the table of runs that an index has, beside the curve, the state and the law."""
 
 READING = (
-    "The curve is the reward between its own least and largest value; with more than "
-    f"{runs.MOST_POINTS} evaluations each point is the mean of neighbours. It goes on with the forecast and "
-    "its interval; of a broken run what is lost is red. The pointer shows the numbers of a row."
+    "The curve is the reward from its least to its largest value, with the forecast; what is lost is red. "
+    "The pointer shows the answers of a row."
 )
 """How the rows are read."""
 
@@ -80,23 +71,5 @@ def _trace(row: RunSummary) -> Trace:
 
 
 def _about(row: RunSummary) -> str:
-    """The numbers of a run, for the pointer."""
-    if not row.fitted:
-        return row.headline
-    if row.state == "broken":
-        return f"broken since step {format_step(row.since)}"
-    first, last = format_step(row.first_step), format_step(row.last_step)
-    parts = [f"{row.evaluations} evaluations of steps {first}–{last}"]
-    if row.gained is not None:
-        parts.append(f"{words.signed(row.gained, row.gain or 0.0)} in all")
-    if row.p_gain is not None and row.gain is not None:
-        parts.append(f"a gain of {row.gain:.3g} or more {words.in_such_runs(row.p_gain)}")
-    if row.keep_level is not None:
-        parts.append(f"{format_number(row.keep_level)} at the step to keep")
-    if row.why is not None:
-        parts.append(f"law {row.law}: {row.why}")
-    if row.r_squared is not None:
-        parts.append(f"R² {format_r_squared(row.r_squared)}")
-    if row.ceiling is not None and row.ceiling.value is not None:
-        parts.append(f"at H = 0 {format_interval(row.ceiling)}")
-    return "; ".join(parts)
+    """The answers about a run, for the pointer; of a broken one since when it is."""
+    return f"broken since step {format_step(row.since)}" if row.state == "broken" else row.headline

@@ -113,14 +113,12 @@ def sections(fit: Fit, part: object, heading: b.Heading, *, further: Sequence[b.
 
     Figures are drawn from ``part``: the fit, or a run with its columns. ``further`` blocks come last.
     """
-    answers = words.answers(fit)
-    text = " ".join(f"{words.capital(row.label)}: {words.sentence(row.text)}" for row in answers)
-    figures = figures_of("fit", part, text)
+    figures = figures_of("fit", part, words.in_sentences(fit))
     if fit.law is not None:
         figures += figures_of("law", part)
     return [
         heading,
-        b.Answers(answers),
+        b.Answers(words.answers(fit)),
         *figures,
         b.Heading("State", name="state", topic=b.STATE),
         *_of_state(fit),

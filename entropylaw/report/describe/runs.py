@@ -42,12 +42,10 @@ def describe(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
     reports = _reports(result)
     summaries = [index_row(run, "") for run in reports]
     described: Sequence[RunReport | Entry[Fit]] = result.runs
-    sentences: tuple[str, ...] = ()
     if isinstance(result, ReportDocument):
         described = reports
-        sentences = overall(summaries)[1:]
     planned = result.settings.steps
-    blocks = document_head(result.warnings, summaries, sentences, planned)
+    blocks = document_head(result.warnings, summaries, planned)
     if len(reports) > 1 and len({run.fit.run for run in reports}) == 1:
         blocks = [*blocks[:2], *of_rewards(reports, planned)]
     return blocks + [block for run in described for block in describe(run)]
@@ -99,7 +97,6 @@ def _reports(result: FitDocument | Entry[Fit] | ReportDocument | RunReport) -> l
 def document_head(
     warnings: Sequence[str],
     rows: Sequence[RunSummary],
-    sentences: Sequence[str] = (),
     planned: float | None = None,
     name: Callable[[RunSummary], str] = lambda row: row.name,
 ) -> list[b.Block]:
@@ -123,7 +120,7 @@ def document_head(
     total = b.Note("", totals(rows), f"{totals(rows)} {levels(rows)}.")
     notes = [b.Note("reward", reward_words(rows)), *words.stop_notes(rows, name, planned)]
     stopped = b.Notes(notes, detail=few)
-    return [*blocks, stopped, b.Notes([total], detail=few), b.paragraphs(*sentences, detail=True)]
+    return [*blocks, stopped, b.Notes([total], detail=few)]
 
 
 FEW = 3
@@ -232,7 +229,7 @@ def index_row(report: RunReport, slug: str) -> RunSummary:
         return replace(summary, headline=words.why(report.fit))
     step, _, reward = fit.evaluations
     series = Series(step=_block_means(step), reward=_block_means(reward))
-    return replace(summary, headline=words.headline(fit), series=series)
+    return replace(summary, headline=words.in_sentences(fit), series=series)
 
 
 def _block_means(values: FloatArray) -> tuple[float, ...]:
@@ -250,15 +247,3 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     """A key that orders numbers by size, and everything else by its letters."""
     split = enumerate(re.split(r"([0-9]+)", name.casefold()))
     return [(0, int(text[:300]), "") if number % 2 else (1, 0, text) for number, text in split]
-
-
-def overall(rows: Sequence[RunSummary]) -> tuple[str, ...]:
-    """Sentences over all runs: their states and the law, and which will probably gain."""
-    if not rows:
-        return ("There are no runs.",)
-    ahead = [row for row in rows if row.p_gain is not None]
-    if not ahead:
-        return (totals(rows),)
-    probable = sum((row.p_gain or 0.0) >= 0.5 for row in ahead)
-    gains = f"By the forecasts {probable} of {counted_rows(ahead)} will probably gain more."
-    return (totals(rows), gains)

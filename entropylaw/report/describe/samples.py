@@ -92,8 +92,8 @@ def _of_files(result: SamplesDocument) -> Iterator[b.Block]:
     """What was not read, the notes, and every file with its bytes; a terminal has these on standard error."""
     yield b.Notes(b.labelled("not read", (file.why for file in result.refused), ""))
     seeds = (
-        "problems are the unit: seeds of training are not in these intervals; for arms with seeds "
-        "`entropylaw compare LOGS --join samples.parquet`"
+        "intervals are over problems, not seeds; for arms with seeds `entropylaw compare LOGS --join "
+        "samples.parquet`"
     )
     left_out = [file.why for file in result.unread if file.fate != "refused"]
     yield b.Notes([b.Note("note", seeds), *b.labelled("note", (*left_out, *result.notes), "")])
@@ -173,25 +173,14 @@ def _of_steps(result: SamplesDocument) -> Iterator[b.Block]:
     heads = ("", *(headed(result.rows[number], result.groups) for number in numbers))
     steps = len({row["step"] for row in result.rows})
     yield b.Heading("By step", 2, f"{steps} steps") if steps > 1 else b.Heading("The table", 2)
-    if not result.groups and not result.against:
-        yield b.paragraphs("; ".join(_short(result, number) for number in numbers))
     columns = [b.Column(head, head) for head in heads]
     names = result.rows[numbers[0]]
     pass_at = {name: name for name in names if re.fullmatch(r"pass@\d+", name)}
     at_k = {name: name for name in names if re.fullmatch(r"(gain@|pass\^|maj@|cover@)[\d.]+", name)}
     yield b.Table(columns, list(quantities(result, numbers, {**SIZES, **pass_at, **LABELS})))
     further = list(quantities(result, numbers, {**at_k, **ESTIMATORS}))
-    yield b.Table(columns, further, detail=True, counted="quantity")
+    yield b.Table(columns, further, detail=True, counted="quantities")
     yield from figures_of("samples", result)
-
-
-def _short(result: SamplesDocument, number: int) -> str:
-    """``step 80: pass@1 0.44 [0.07, 0.84], pass@16 0.67 [0.15, 1.00]``: one sample, and the most."""
-    row = result.rows[number]
-    named = [name for name in row if re.fullmatch(r"pass@\d+", name)]
-    ends = dict.fromkeys(named[:1] + named[-1:])
-    values = ", ".join(f"{name} {_cell(result, number, name)}" for name in ends)
-    return f"{headed(row, result.groups)}: {values}"
 
 
 def quantities(

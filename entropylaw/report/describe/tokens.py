@@ -7,9 +7,6 @@ from entropylaw.report.numbers import MISSING, format_number, format_percent
 from entropylaw.reproducible import rounded
 from entropylaw.results.tokens import Cell, TokenSummary
 
-_PUBLISHED = {"share_below_0.01": "50.64 %", "entropy_p80": "0.672"}
-"""Numbers of Wang et al. 2025 (arXiv:2506.01939)."""
-
 _TOKEN_ROWS: tuple[tuple[str, str, str], ...] = (
     ("tokens", "tokens", "count"),
     ("responses", "responses", "count"),
@@ -39,7 +36,7 @@ _TOKEN_ROWS: tuple[tuple[str, str, str], ...] = (
 
 
 def describe(result: TokenSummary) -> list[b.Block]:
-    """The first step and the last, next to the published numbers."""
+    """The first step and the last."""
     ends = [*result.rows[:1], *result.rows[1:][-1:]]
     total = sum(int(row["tokens"] or 0) for row in result.rows)
     about = f"{total:,} tokens in {len(result.rows):,} steps · classes: {result.about['class']['rule']}"
@@ -50,14 +47,12 @@ def describe(result: TokenSummary) -> list[b.Block]:
             sizes = [row[name.replace("_rarefied", "_rarefied_n")] for row in ends]
             label = label.format(_token_cell(sizes[0] or sizes[-1], "count"))
             cells = (_token_cell(row[name], kind) for row in ends)
-            rows.append((label, *cells, _PUBLISHED.get(name, "")))
-    heads = ["", *(f"step {row['step']}" for row in ends), "Wang et al. 2025"]
-    source = "Qwen3-8B, more than a million tokens of its answers to AIME 2024 and 2025"
-    published = b.Note("published", f"{heads[-1]} (arXiv:2506.01939): {source}")
+            rows.append((label, *cells))
+    heads = ["", *(f"step {row['step']}" for row in ends)]
     return [
         b.Heading("Entropy of tokens", 2, about),
         b.Table([b.Column(head, head) for head in heads], rows),
-        b.Notes([published, *b.labelled("note", result.notes, "")]),
+        b.Notes(b.labelled("note", result.notes, "")),
     ]
 
 

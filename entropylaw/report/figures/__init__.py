@@ -104,7 +104,7 @@ def _law_caption(part: Entry[Fit] | Fit) -> str:
     fit = answer_of(part)
     law = fit.lawful()
     text = f"{reward_label(part).capitalize()} against entropy; points are evaluations, coloured by step. "
-    text += "The line is the law through all of them; it can miss most, as errors are correlated"
+    text += "The line is the law"
     better = better_form(law)
     if not fit.is_broken:
         if better is not None:
@@ -112,7 +112,7 @@ def _law_caption(part: Entry[Fit] | Fit) -> str:
         text += f". The band is the {format_percent(fit.level)} interval of the average over all forms"
     if draws_zero(fit):
         text += "; the square is the law's value at H = 0"
-    return f"{text}. Below are the rewards less the law's."
+    return f"{text}. Below are its residuals."
 
 
 def better_form(law: LawFit) -> FormAnswer | None:
@@ -160,40 +160,36 @@ def _arms_caption(part: ArmComparison) -> str:
     level = format_percent(part.level)
     if not is_overlay(part):
         text = (
-            f"Differences with their {level} intervals, not adjusted: green is higher, red is lower, blue is "
-            "the same within the margin; open dots are not decided"
+            f"Differences with {level} intervals, not adjusted: green higher, red lower, blue the same, "
+            "open not decided"
         )
         if any(arm.failed for arm in part.arms):
-            text += ". Of those with a † runs failed"
+            text += ". † has failed runs"
         rows = len(drawn_pairs(part))
         if rows < len(part.pairs):
             text += f". {rows} of {len(part.pairs)} comparisons, those with the smallest p-values"
         return f"{text}."
     text = f"Reward against {part.along.column}. Thin lines are runs, thick ones the means of the arms"
     if any(pair.band is not None for pair in part.pairs):
-        text += (
-            f". Below, the difference of the curves with the {level} band, which is simultaneous over curves "
-            "and comparisons"
-        )
+        text += f". Below, the differences with the simultaneous {level} band"
     return f"{text}; an arrow marks a run that goes beyond the axes."
 
 
 CAPTIONS: Mapping[str, str | Callable[[Any], str]] = {
     "law": _law_caption,
     "forecast": _forecast_caption,
-    "rewards": "The rewards and the entropy with the step to keep of each reward (diamond). Dashed is the "
-    "forecast with its interval.",
+    "rewards": "The rewards and the entropy, with the step to keep (diamond). Dashed is the forecast.",
     "phases": lambda part: (
-        "The curves, each in a band that holds all of it. Below: from which step on it rises, or has "
-        f"settled, with {format_percent(part.result.level)} intervals; sharp rises as triangles."
+        "The curves, each in a band that holds all of it. Below, the steps of rising and settling with "
+        f"{format_percent(part.result.level)} intervals, and sharp rises (triangles)."
     ),
     "turns": "Curves are thin lines; of three runs or more the means have pointwise intervals.",
     "arms_by_step": "Reward by step. Thin lines are runs, thick ones means over the runs that did not "
     "fail or end early.",
     "arms": _arms_caption,
     "pass_pair": lambda pair: (
-        f"pass@k of {pair.base} (grey) and {pair.now} (blue). Below, their difference with the "
-        f"{format_percent(pair.level)} band, which holds all k together; problems are the unit."
+        f"pass@k of {pair.base} (grey) and {pair.now} (blue), and their difference with the "
+        f"{format_percent(pair.level)} band over all k."
     ),
     "pass_at_k": lambda part: (
         f"pass@k over the number of samples, with {format_percent(part.level)} intervals over problems."

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import pairwise
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -288,18 +289,14 @@ def wrapped(text: str, letters: int) -> list[str]:
 def name_ends(axes: Axes, x: float, named: Sequence[tuple[str, float, str]]) -> None:
     """Words right of the ends of curves at ``x``: each with the end's height and the name of its colour.
 
-    Those that would lie on one another are moved apart; the first one of ``named`` stays where it is, as far
-    as there is room for the others.
+    Those that would lie on one another are moved apart.
     """
     low, high = axes.get_ylim()
     line = 8.5 / points(axes)[1] * (high - low)
     heights = [min(max(height, low + line / 2), high - line / 2) for _, height, _ in named]
     order = sorted(range(len(named)), key=lambda i: heights[i])
-    anchor = order.index(0)
-    for above in range(anchor + 1, len(order)):
-        heights[order[above]] = max(heights[order[above]], heights[order[above - 1]] + line)
-    for below in range(anchor - 1, -1, -1):
-        heights[order[below]] = min(heights[order[below]], heights[order[below + 1]] - line)
+    for below, above in pairwise(order):
+        heights[above] = max(heights[above], heights[below] + line)
     highest = high - line / 2
     for i in reversed(order):
         heights[i] = min(heights[i], highest)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 
-from entropylaw.escaping import COLUMNS, WIDTH, counted, one_line, wrapped
+from entropylaw.escaping import COLUMNS, WIDTH, one_line, wrapped
 from entropylaw.kinds import ALL, TOPICS
 from entropylaw.report.blocks import (
     Answers,
@@ -21,13 +20,6 @@ from entropylaw.report.blocks import (
     is_gate,
 )
 from entropylaw.report.numbers import row_text
-
-COUNTED = {
-    "quantity": ("quantity", "quantities"),
-    "caution": ("caution",),
-    "note": ("note",),
-}
-"""Label of sentences, or word for rows, that are counted where they are left out → one, and several."""
 
 _CELL = 10
 """Characters to which a cell of words may be narrowed, where that is enough to fit a table."""
@@ -79,8 +71,11 @@ def _lines(run: Sequence[Block], details: str) -> list[str]:
     for block, notes in visible:
         width = of_answers if isinstance(block, Answers) else of_others
         lines += [line.rstrip() for line in _block(block, notes, width)]
-    if left_out := _hidden_counts(hidden):
-        lines.append(f"  {left_out}: --details")
+    lines += [
+        f"  +{len(block.rows)} {block.counted}: --details"
+        for block in hidden
+        if isinstance(block, Table) and block.counted and block.rows
+    ]
     return lines
 
 
@@ -101,18 +96,6 @@ def _of_topics(run: Sequence[Block], topics: Sequence[str]) -> list[Block]:
         elif not topic or topic in topics:
             shown.append(block)
     return shown
-
-
-def _hidden_counts(hidden: Iterable[Block]) -> str:
-    """``+2 quantities · 1 caution``: the rows and the sentences that are left out."""
-    numbers = Counter[str]()
-    for block in hidden:
-        if isinstance(block, Table) and block.counted:
-            numbers[block.counted] += len(block.rows)
-        for note in block.notes if isinstance(block, Notes) else ():
-            numbers[note.label] += 1
-    words = [counted(numbers[label], *terms) for label, terms in COUNTED.items() if numbers[label]]
-    return f"+{' · '.join(words)}" if words else ""
 
 
 def _notes(block: Block, details: str) -> Sequence[Note]:

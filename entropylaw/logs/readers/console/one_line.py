@@ -158,8 +158,8 @@ class _Rollouts:
             yield "no line shows a rollout's data: each training step is taken for one rollout"
         if self._dropped[LATER_STEP]:
             yield (
-                "a rollout has several training steps: its first one's values are kept, which are of the "
-                "policy that made the rollout, on a part of its responses"
+                "a rollout has several training steps: those of the first are kept, of the policy "
+                "that made the rollout"
             )
         if self._initial:
             yield f"{counted(self._initial, 'evaluation')} from before training: at step -1"

@@ -107,8 +107,8 @@ def _read_wandb_chart(content: Content) -> Table:
             "no-step-column",
             f"the x axis of the W&B chart {quoted_path(content.path)} is {shown(layout.axis)}, a clock, and "
             "no column holds a step",
-            "choose the training step (train/global_step, training/global_step) or Step as the chart's x "
-            f"axis and export it again, or export the run's history: {COMPLETE_HISTORY}",
+            "export it again with the training step or Step as the x axis, or the run's history: "
+            f"{COMPLETE_HISTORY}",
         )
     records = Records()
     dropped = Counter[str]()
@@ -246,14 +246,13 @@ def _chart_notes(layout: _Layout, columns: Mapping[str, Column], axis: str) -> I
         yield f"{listing(groups, 4)}: by the name, each value is an average over several runs"
     if shares := list(summaries(columns)):
         yield (
-            f"at least {', '.join(shares[:4])} summarise several logged values ({LEAST} is below {GREATEST}),"
-            " of which the page took the average or the last; they are kept, but better export the complete "
-            f"history: {COMPLETE_HISTORY}"
+            f"at least {', '.join(shares[:4])} summarise several logged values ({LEAST} is below "
+            f"{GREATEST}), averaged or the last by the page; the complete history: {COMPLETE_HISTORY}"
         )
     if uneven := _drawn_at_random(layout, columns, axis):
         yield (
-            f"{listing(uneven, 4)}: exactly 1000 or 1500 points at uneven distances, as where the page draws "
-            f"a random sample; the complete history: {COMPLETE_HISTORY}"
+            f"{listing(uneven, 4)}: 1000 or 1500 points at uneven distances, as of a random sample; "
+            f"the complete history: {COMPLETE_HISTORY}"
         )
 
 
@@ -358,8 +357,8 @@ def _run_and_tag(content: Content) -> tuple[str, str]:
     if named is None:
         raise content.error(
             "metric-unnamed",
-            "is a curve downloaded from TensorBoard, which holds steps and values of one metric and "
-            "does not say which; its name should, as in 'run-NAME-tag-actor_entropy.csv'",
+            "is TensorBoard's curve of one metric, which its name should say, as in "
+            "'run-NAME-tag-actor_entropy.csv'",
             "rename it to run-NAME-tag-TAG.csv, with the metric's name as TAG, next to the run's other "
             "curves",
         )

@@ -254,8 +254,8 @@ def history_notes(columns: Sequence[str], step_values: Column | None, rows: int)
     size = next((size for size in (sizes if len(sizes) > 1 else [rows]) if 500 <= size < 526), None)
     if size is not None:
         return (
-            f"a W&B history with {size} rows of a run, in which {where}: run.history() returns about 500 "
-            "sampled rows by default, so others are missing unless the run logged just these; every row: "
+            f"a W&B history with {size} rows of a run, in which {where}: run.history() returns about "
+            f"500 sampled rows; every row: "
             f"{COMPLETE_HISTORY}",
         )
     if rises.min() == rises.max():
