@@ -107,6 +107,12 @@ def clean_environment() -> dict[str, str]:
     return kept | {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"}
 
 
+def checked(done, code):
+    """A command that has ended; with an exit code, if one is expected."""
+    assert code in (None, done.returncode), done.stderr
+    return done
+
+
 def ended(arguments, stdin) -> subprocess.CompletedProcess:
     """``python -m entropylaw ARGUMENTS`` in this process, with files as descriptors 0 to 2."""
     names, code = ("stdin", "stdout", "stderr"), 0
@@ -183,9 +189,12 @@ def undrawn(monkeypatch):
 
 @pytest.fixture
 def run(tmp_path):
-    """Run ``entropylaw ARGUMENTS`` in an empty folder, in this process; returns what a process would."""
+    """Run ``entropylaw ARGUMENTS`` in an empty folder, in this process; returns what a process would.
 
-    def start(*arguments, stdin=None, cwd=tmp_path, **environment):
+    ``code`` is the exit code that is expected.
+    """
+
+    def start(*arguments, stdin=None, cwd=tmp_path, code=None, **environment):
         wanted = clean_environment() | environment
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(cwd)
@@ -193,7 +202,7 @@ def run(tmp_path):
                 patch.delenv(name)
             for name, value in wanted.items():
                 patch.setenv(name, value)
-            return ended(list(map(str, arguments)), stdin)
+            return checked(ended(list(map(str, arguments)), stdin), code)
 
     return start
 
@@ -202,8 +211,8 @@ def run(tmp_path):
 def run_process(tmp_path):
     """The same in a process of its own, for what only a process shows."""
 
-    def start(*arguments, stdin=None, cwd=tmp_path, **environment):
-        return subprocess.run(
+    def start(*arguments, stdin=None, cwd=tmp_path, code=None, **environment):
+        done = subprocess.run(
             [sys.executable, "-m", "entropylaw", *map(str, arguments)],
             cwd=cwd,
             env=clean_environment() | environment,
@@ -213,6 +222,7 @@ def run_process(tmp_path):
             check=False,
             timeout=HANGS,
         )
+        return checked(done, code)
 
     return start
 

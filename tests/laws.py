@@ -10,7 +10,7 @@ from entropylaw.analysis.answer import fit_evaluations
 from entropylaw.analysis.law.evaluations import rewarded, usable
 from entropylaw.analysis.state import state_of
 from entropylaw.analysis.stop import stop_line
-from entropylaw.engine.constants import PRIOR, Prior
+from entropylaw.engine.constants import PRIOR
 from entropylaw.engine.reads import Reads
 from entropylaw.engine.table import table_of
 from entropylaw.options import FitOptions
@@ -63,12 +63,12 @@ def stop_line_of(step: Any, entropy: Any, reward: Any, **options: Any) -> StopLi
     return stop_line(used, state, **options)
 
 
-def fixed(length: float, white: float) -> Prior:
+def fixed(length: float, white: float) -> Any:
     """Residuals are a drift of one length, in evaluations, and a white share."""
     return replace(WHITE, white=0.0, lengths=(length,), shares=((white, 1.0),))
 
 
-def reads_under(prior: Prior, entropy: Any, reward: Any, step: Any = None) -> Reads:
+def reads_under(prior: Any, entropy: Any, reward: Any, step: Any = None) -> Reads:
     """The reads of entropies as they are under some prior."""
     steps = np.arange(len(reward), dtype=float) if step is None else np.asarray(step, dtype=float)
     return Reads(

@@ -8,23 +8,29 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.conftest import HANGS, clean_environment, ended
+from tests.conftest import HANGS, checked, clean_environment, ended
 
 RUN = "data/lab/clean_start_s0/metrics.parquet"
 
 
-def typed(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run ``entropylaw ARGUMENTS`` in a folder, without the cost of starting Python."""
+Done = subprocess.CompletedProcess[str]
+
+
+def typed(*arguments: object, cwd: Path | None = None, code: int | None = None) -> Done:
+    """Run ``entropylaw ARGUMENTS`` in a folder, without the cost of starting Python.
+
+    ``code`` is the exit code that is expected.
+    """
     with contextlib.chdir(cwd) if cwd else contextlib.nullcontext():
-        return ended(list(map(str, arguments)), None)
+        return checked(ended(list(map(str, arguments)), None), code)
 
 
-def in_shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def in_shell(line: str, cwd: Path) -> Done:
     """``entropylaw LINE`` in a shell, with its pipes and redirections."""
     return started("bash", "-o", "pipefail", "-c", f'"{sys.executable}" -m entropylaw {line}', cwd=cwd)
 
 
-def started(*command: str, cwd: Path, **more: object) -> subprocess.CompletedProcess[str]:
+def started(*command: str, cwd: Path, **more: object) -> Done:
     """A process in a clean environment."""
     given = {"env": clean_environment(), "timeout": HANGS, "check": False} | more
     return subprocess.run(command, cwd=cwd, capture_output=True, encoding="utf-8", **given)  # type: ignore[call-overload]
@@ -44,11 +50,17 @@ def imported(arguments: list[str], names: tuple[str, ...], cwd: Path) -> list[st
     return line.split()[1:]
 
 
-def assert_error(done: subprocess.CompletedProcess[str], slug: str, code: int) -> None:
-    """One error line with its slug, a hint below it, the exit code, and no traceback."""
+def assert_error(done: Done, slug: str, code: int) -> Done:
+    """One error line with its slug, a hint below it, the exit code, and no traceback; returns what ended."""
     assert done.returncode == code, done.stderr
     assert re.search(rf"error\[{slug}\]: .+\n  \S.+", done.stderr), done.stderr
     assert "Traceback" not in done.stderr + done.stdout
+    return done
+
+
+def assert_says(text: str, *parts: str) -> None:
+    """A text has every part, in any order."""
+    assert [part for part in parts if part not in text] == [], text
 
 
 def write_csv(path, *, n=40, entropy=None, reward=None, header="step,actor/entropy,critic/score/mean"):

@@ -93,8 +93,7 @@ def test_page_is_whole_and_quiet(
 @pytest.mark.parametrize("page", PAGES)
 def test_page_prints(browser: Browser, site: Path, tmp_path: Path, page: str) -> None:
     browser.open(site / page, width=1280, dark=True)
-    data = browser.pdf(tmp_path / "page.pdf")
-    assert data.startswith(b"%PDF")
+    assert browser.pdf(tmp_path / "page.pdf").startswith(b"%PDF")
     assert browser.complaints() == []
     browser.call("Emulation.setEmulatedMedia", media="print")
     assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

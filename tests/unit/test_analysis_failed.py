@@ -70,8 +70,7 @@ def test_a_bug_in_the_choice_of_columns_refuses_its_run_alone(broken, monkeypatc
         return 1 // (run.name != "b") and real(self, run)
 
     monkeypatch.setattr(Fit, "choose", choose)
-    done = typed("fit", "logs", "--no-save")
-    assert done.returncode == 0
+    done = typed("fit", "logs", "--no-save", code=0)
     assert done.stderr.count("error[analysis-failed]") == 1
     assert "unexpected ZeroDivisionError" in done.stderr
 
@@ -83,8 +82,7 @@ def test_a_page_that_cannot_be_drawn_refuses_its_run_alone(broken, monkeypatch, 
         return 1 // (task.name != "b" or reports[0].fit.result is None) and real(task, reports)
 
     monkeypatch.setattr(pages, "_drawn", drawn)
-    done = typed("report", "logs", "-o", "out", "--figures", "none")
-    assert done.returncode == 0
+    done = typed("report", "logs", "-o", "out", "--figures", "none", code=0)
     assert done.stderr.count("error[analysis-failed]") == 1
     refused = [name for name in "abcd" if load(tmp_path / f"out/runs/{name}.json", "report").runs[0].refusal]
     assert refused == ["b"]
@@ -92,8 +90,7 @@ def test_a_page_that_cannot_be_drawn_refuses_its_run_alone(broken, monkeypatch, 
 
 def test_a_bug_in_the_phases_of_a_run_leaves_its_fit(broken, monkeypatch, tmp_path):
     monkeypatch.setattr(pages, "phase_series", lambda run: 1 // 0)
-    done = typed("report", "logs", "-o", "out", "--figures", "none")
-    assert done.returncode == 0
+    typed("report", "logs", "-o", "out", "--figures", "none", code=0)
     (report,) = load(tmp_path / "out/runs/b.json", "report").reports
     assert report.fit.result is not None
     assert report.phases.refusal.slug == "analysis-failed"

@@ -13,6 +13,7 @@ from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, Decision, RunSeries
 from entropylaw.results.result import replace
 from tests.laws import fit_arrays
+from tests.typed import assert_says
 
 STEP = np.linspace(0.0, 400.0, 40)
 
@@ -96,8 +97,7 @@ def test_no_common_entropies_are_said_with_the_runs_that_bound_them(plain: list[
     pair = compare_rewards({"": {"plain": plain, "far": far}})[0].pairs[0]
     assert pair.common is None
     note = pair["reward_at_entropy"].estimate.note or ""
-    assert "far_s" in note
-    assert "plain_s" in note
+    assert_says(note, "far_s", "plain_s")
     assert pair["last_reward"].estimate.value is not None
 
 
@@ -225,8 +225,7 @@ def test_a_run_that_loses_its_reward_has_failed() -> None:
     lost[25:] = 0.2
     entropy = np.asarray(fit.law.entropy)
     assert how_broken(series_of(fit)) is None
-    found = series_of(fit_arrays(entropy, lost, STEP))
-    assert how_broken(found) == "reward from 0.56 to 0.2"
+    assert how_broken(series_of(fit_arrays(entropy, lost, STEP))) == "reward from 0.56 to 0.2"
 
 
 def along_entropy(name: str, reward: float, first: float = 1.0, last: float = 0.1, **other: Any) -> RunSeries:

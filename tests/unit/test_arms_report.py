@@ -78,8 +78,7 @@ def test_lines_fit_a_terminal(names, width):
         COLUMNS.reset(token)
     # The title is a line of its own.
     assert max(map(len, shown[1:])) <= width
-    whole = rendered(arms.complete(*names), "details").splitlines()
-    assert max(map(len, whole[1:])) <= 100
+    assert max(map(len, rendered(arms.complete(*names), "details").splitlines()[1:])) <= 100
 
 
 def test_the_page_has_the_answer_the_figure_and_every_run():

@@ -6,7 +6,6 @@ from scipy.special import stdtr
 
 import entropylaw
 from entropylaw import Fit, FitError, UsageError
-from entropylaw.analysis.forms import FORMS
 from entropylaw.documents.codec import decode, encode
 from entropylaw.engine.constants import AVERAGED
 from entropylaw.results import Verdict, Why
@@ -42,7 +41,6 @@ def test_probabilities_add_up_and_the_forms_are_in_their_order(fit):
     assert sum(probabilities) == pytest.approx(1.0, abs=1e-12)
     assert probabilities == sorted(probabilities, reverse=True)
     assert {one.form for one in fit.law.forms} | set(fit.law.skipped) == set(AVERAGED)
-    assert set(AVERAGED) <= set(FORMS)
     assert fit.law.best is fit.law.forms[0]
 
 
@@ -153,10 +151,14 @@ def test_no_ceiling_is_above_the_largest_possible_reward(fit):
 
 @pytest.mark.parametrize("most", [0.5, "one", float("nan")])
 def test_a_largest_reward_below_what_was_reached_is_refused(most):
-    with pytest.raises(FitError if most == 0.5 else UsageError) as error:
-        fit_arrays(*LAW, max_reward=most)
-    assert error.value.slug == ("reward-above-max" if most == 0.5 else "bad-argument")
-    assert error.value.hint
+    error = refused(
+        "reward-above-max" if most == 0.5 else "bad-argument",
+        fit_arrays,
+        *LAW,
+        max_reward=most,
+        kind=FitError if most == 0.5 else UsageError,
+    )
+    assert error.hint
 
 
 def test_the_law_takes_the_share_of_the_step_beside_it():

@@ -183,8 +183,7 @@ def test_who_works_in_a_home_folder_or_above_has_the_cache(run, tmp_path, where,
     place = {"HOME": str(home), "ENTROPYLAW_CACHE": "", "XDG_CACHE_HOME": str(caches)}
     working = {"home": home, "above": home.parent, "/": Path("/")}[where]
     for _ in range(2):
-        done = run("fit", str(log), "-o", str(tmp_path / "x.json"), cwd=working, **place)
-        assert done.returncode == 0, done.stderr
+        run("fit", str(log), "-o", str(tmp_path / "x.json"), cwd=working, **place, code=0)
         assert len(entries(caches / "entropylaw")) == 1
 
 

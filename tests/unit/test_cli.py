@@ -10,7 +10,7 @@ import pytest
 from entropylaw import load
 from entropylaw.reproducible import rounded
 from tests.conftest import ROOT
-from tests.typed import RUN, assert_error, imported, write_csv
+from tests.typed import RUN, assert_error, assert_says, imported, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
@@ -30,8 +30,7 @@ def folder(path: Path) -> dict[str, bytes]:
 
 
 def test_fit_fits_a_terminal_and_predict_reads_its_document_exactly(run, lab, tmp_path):
-    done = run("fit", RUN)
-    assert done.returncode == 0
+    done = run("fit", RUN, code=0)
     stored_in = "stored in reports/clean_start_s0.fit.json for `entropylaw predict`"
     assert done.stderr == f"{stored_in}; 95 % intervals; more with --details\n"
     lines = done.stdout.splitlines()
@@ -56,8 +55,7 @@ def test_a_prediction_without_a_target_is_of_now_and_of_half_as_many_steps_again
     fits = load(tmp_path / "two.json", "fit").fitted
     (tmp_path / "entropylaw.toml").write_text("[columns]\nentropy = 'ent'\nreward = 'acc'\n")
     for source, found in (("two.json", fits), ("a.csv", fits[:1])):
-        done = run("predict", source, "--format", "json")
-        assert done.returncode == 0, done.stderr
+        done = run("predict", source, "--format", "json", code=0)
         runs = json.loads(done.stdout)["runs"]
         assert len(runs) == len(found)
         for one, fit in zip(runs, found, strict=True):
@@ -127,6 +125,5 @@ def test_a_pattern_in_quotes_is_the_files_that_it_matches(run, tmp_path, command
     for name, n in (("a1", 24), ("a2", 25), ("b1", 26)):
         write_csv(tmp_path / f"{name}.csv", n=n)
     done = run(*command, "a*.csv")
-    assert "a1" in done.stdout
-    assert "a2" in done.stdout
+    assert_says(done.stdout, "a1", "a2")
     assert "b1" not in done.stdout

@@ -8,7 +8,7 @@ from entropylaw import fit_logs, load
 from entropylaw.documents.codec import dumps
 from entropylaw.documents.kinds import KINDS
 from tests.conftest import LAB
-from tests.typed import assert_error, imported
+from tests.typed import assert_error, assert_says, imported
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
@@ -112,10 +112,12 @@ def test_a_baseline_is_read_from_a_document(check, fits):
     (fits / "broken.json").write_text("{")
     assert_error(check(FIT, "regression(none.json)>1%"), "file-not-found", 5)
     for path in (fits / "broken.json", LAB / "width_96_s1" / "metrics.parquet"):
-        done = check(FIT, f"regression({path})>1%")
-        assert_error(done, "not-a-document", 5)
-        assert f"{path.name} is not a JSON document" in done.stderr
-        assert "  give a file that `entropylaw fit` or `entropylaw report` wrote\n" in done.stderr
+        done = assert_error(check(FIT, f"regression({path})>1%"), "not-a-document", 5)
+        assert_says(
+            done.stderr,
+            f"{path.name} is not a JSON document",
+            "  give a file that `entropylaw fit` or `entropylaw report` wrote\n",
+        )
 
 
 @pytest.fixture
@@ -139,8 +141,7 @@ def test_a_report_is_read_by_its_folder_and_by_its_index(check, pages):
 
 
 def test_a_table_of_a_report_names_what_to_give(check, pages):
-    done = check("pages/report.csv", "fails")
-    assert_error(done, "not-a-document", 5)
+    done = assert_error(check("pages/report.csv", "fails"), "not-a-document", 5)
     assert "the folder of the report" in done.stderr
 
 

@@ -28,8 +28,7 @@ def test_a_wide_file(run, tmp_path):
     wide = [f"{left},{','.join(map(str, right))}" for left, right in zip(lines, rows, strict=True)]
     (tmp_path / "wide.csv").write_text("\n".join([f"{head},{','.join(names)}", *wide]) + "\n")
     assert run("fit", "wide.csv").returncode == 0
-    done = run("columns", "wide.csv")
-    assert done.returncode == 0
+    done = run("columns", "wide.csv", code=0)
     assert "200 other columns" in done.stdout
     assert len(done.stdout.splitlines()) < 60
     assert all(f"'{name}'" in done.stdout for name in names)
@@ -43,11 +42,9 @@ def test_hostile_run_names_reach_no_terminal_file_or_page(run, tmp_path):
     buffer = io.StringIO()
     csv.writer(buffer).writerows([["run", *head.split(",")], *([HOSTILE, *row.split(",")] for row in lines)])
     (tmp_path / "hostile.csv").write_text(buffer.getvalue())
-    done = run("fit", "hostile.csv")
-    assert done.returncode == 0, done.stderr
+    done = run("fit", "hostile.csv", code=0)
     assert "\x1b" not in done.stdout + done.stderr
-    report = run("report", "hostile.csv", "-o", "out", "--figures", "svg")
-    assert report.returncode == 0, report.stderr
+    run("report", "hostile.csv", "-o", "out", "--figures", "svg", code=0)
     page = (tmp_path / "out" / "index.html").read_text()
     assert "<script>alert" not in page
     assert "&lt;script&gt;" in page
@@ -74,12 +71,15 @@ def test_a_full_disk_leaves_the_old_report(run, lab, tmp_path):
     assert run("report", RUN, "-o", "out", "--figures", "none").returncode == 0
     before = files()
     command = ("report", RUN, "-o", "out", "--figures", "none", "--gain", "0.5")
-    done = started(
-        *(sys.executable, "-m", "entropylaw", *command),
-        cwd=tmp_path,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+    assert_error(
+        started(
+            *(sys.executable, "-m", "entropylaw", *command),
+            cwd=tmp_path,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+        ),
+        "cannot-write",
+        3,
     )
-    assert_error(done, "cannot-write", 3)
     after, index = files(), tmp_path / "out" / "index.html"
     assert set(after) == set(before)
     assert after[index] == before[index]
@@ -118,8 +118,7 @@ def test_fits_are_no_logs_and_those_of_different_levels_do_not_mix(run, lab):
     run("fit", RUN, "--level", "0.5", "-o", "half.json")
     run("fit", RUN, "-o", "most.json")
     assert_error(run("fit", "most.json"), "already-a-fit", 2)
-    done = run("report", "half.json", "most.json", "-o", "out")
-    assert_error(done, "settings-differ", 2)
+    done = assert_error(run("report", "half.json", "most.json", "-o", "out"), "settings-differ", 2)
     assert "level 0.5 and 0.95" in done.stderr
 
 
@@ -154,9 +153,7 @@ def test_a_bug_is_an_error_without_traceback(run, lab, monkeypatch):
         raise RuntimeError("unforeseen")
 
     monkeypatch.setattr(running, "answers", fail)
-    done = run("fit", RUN)
-    assert_error(done, "bug", 1)
-    assert "RuntimeError in fail: unforeseen" in done.stderr
+    assert "RuntimeError in fail: unforeseen" in assert_error(run("fit", RUN), "bug", 1).stderr
     assert "Traceback" in run("fit", RUN, ENTROPYLAW_DEBUG="1").stderr
 
 
@@ -191,30 +188,25 @@ UNUSED = "2 of 5 files could not be read: bad.csv, worse.csv; 1 of 3 runs could 
 
 def test_the_last_line_of_a_fit_names_what_was_not_read_or_fitted(run, mixed):
     for quiet in ([], ["-q"]):
-        done = run("fit", "mixed", *quiet)
-        assert done.returncode == 0
+        done = run("fit", "mixed", *quiet, code=0)
         assert done.stderr.splitlines()[-1] == f"{UNUSED}; --strict makes this an error"
 
 
 @pytest.mark.parametrize("command", ["fit", "report"])
 def test_strict_makes_a_run_that_is_not_read_or_fitted_an_error(run, mixed, command, undrawn):
     assert run(command, "mixed").returncode == 0
-    strict = run(command, "mixed", "--strict")
-    assert strict.returncode == 4
+    strict = run(command, "mixed", "--strict", code=4)
     assert "--strict" not in strict.stderr
     for name in ("short.csv", "bad.csv", "worse.csv"):
         (mixed / name).unlink()
-    done = run(command, "mixed", "--strict")
-    assert done.returncode == 0
-    assert "could not" not in done.stderr
+    assert "could not" not in run(command, "mixed", "--strict", code=0).stderr
 
 
 def test_a_file_that_is_read_in_part_is_said_to_be(run, tmp_path):
     good = [{"run": "A", **row} for row in records(True, 0)]
     lost = [{"run": "B", **row, "step": None} for row in records(True, 1)]
     (tmp_path / "a.csv").write_bytes(comma(good + lost))
-    done = run("fit", "a.csv", "--no-save")
-    assert done.returncode == 0
+    done = run("fit", "a.csv", "--no-save", code=0)
     assert done.stderr.splitlines()[-1] == (
         "1 of 1 file could not be read whole: a.csv; --strict makes this an error"
     )

@@ -12,7 +12,7 @@ from entropylaw import load
 from entropylaw.cli import output
 from tests.conftest import LAB
 from tests.fuzz.hiding import comma, records
-from tests.typed import typed
+from tests.typed import assert_says, typed
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
@@ -56,16 +56,14 @@ def assert_is(text, format):
 @pytest.mark.parametrize("command", CALLS)
 def test_a_command_prints_formats_that_no_transcript_shows(folder, command, format):
     files = ("-o", "-") if command == "fit" else ()
-    done = typed(*call(command, "--format", format, *files), cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = typed(*call(command, "--format", format, *files), cwd=folder, code=0)
     assert_is(done.stdout, format)
 
 
 def test_latex_has_the_tables_of_the_markdown_and_text_that_is_no_command(folder):
     log = r"50%_a&b{x}#1$\textbf~^.parquet"
     (folder / log).write_bytes(LOG.read_bytes())
-    done = typed("fit", log, "-o", "one.tex", "-o", "one.md", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    typed("fit", log, "-o", "one.tex", "-o", "one.md", cwd=folder, code=0)
     text, markdown = ((folder / f"one.{suffix}").read_text(encoding="utf-8") for suffix in ("tex", "md"))
     tables = re.findall(r"\\begin\{tabular\}\{(\w+)\}\n\\toprule\n(.*?)\\bottomrule", text, re.DOTALL)
     assert len(tables) == len(re.findall(r"(?m)^\| -", markdown)) > 2
@@ -140,8 +138,7 @@ def test_what_is_done_is_shown_on_a_terminal_only(run, tmp_path, command):
     (tmp_path / "logs").mkdir()
     for seed in range(4):
         (tmp_path / "logs" / f"a_s{seed}.csv").write_bytes(comma(records(True, seed)))
-    done = run(*command, "logs")
-    assert done.returncode == 0
+    done = run(*command, "logs", code=0)
     said = done.stderr.splitlines()
     assert not [line for line in said if re.match(r"\[|a_s\d|.*\d/4", line)]
     assert len(said) == {"fit": 0, "report": 5}[command[0]]
@@ -152,8 +149,7 @@ def test_a_terminal_shows_the_share_that_is_done(monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     with contextlib.redirect_stderr(shown), output.runs_shown("runs") as progress:
         progress(1, 4)
-    assert "runs" in shown.getvalue()
-    assert "25%" in shown.getvalue()
+    assert_says(shown.getvalue(), "runs", "25%")
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,16 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from entropylaw import InputError, read_runs
+from entropylaw import read_runs
 from entropylaw.roles.select import phase_series
-from entropylaw.roles.series import PhaseSeries
+from tests.hostile import refused
+from tests.typed import assert_says
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
@@ -53,7 +55,7 @@ def only(path: Path) -> object:
     return run
 
 
-def series_of(path: Path, columns: Mapping[str, object], **options: str) -> PhaseSeries:
+def series_of(path: Path, columns: Mapping[str, object], **options: str) -> Any:
     return phase_series(only(log(path, columns)), **options)
 
 
@@ -78,8 +80,7 @@ def test_several_runs_have_a_last_block(run, bent, tmp_path):
     other = {"entropy_planning": decay(0.9, None, 3), "entropy_execution": decay(0.4, 30, 4)}
     log(tmp_path / "other.csv", other)
     log(tmp_path / "short.csv", {"entropy_planning": [0.5, *[np.nan] * 79]})
-    done = run("phases", "bent.csv", "other.csv", "short.csv", "--format", "json")
-    assert done.returncode == 0
+    done = run("phases", "bent.csv", "other.csv", "short.csv", "--format", "json", code=0)
     document = json.loads(done.stdout)
     assert document["across"]["runs"] == 2
     fitted = [(one["run"], one["refusal"] is None) for one in document["runs"]]
@@ -91,14 +92,12 @@ def test_a_report_has_the_phases_of_several_runs_together(run, tmp_path):
     rising = {"entropy_planning": decay(0.9, 55, 1), "entropy_execution": decay(0.4, 25, 2)}
     log(tmp_path / "bent.csv", rising | law)
     log(tmp_path / "flat.csv", CLASSES | law)
-    done = run("report", "bent.csv", "flat.csv", "-o", "out", "--figures", "none")
-    assert done.returncode == 0, done.stderr
+    run("report", "bent.csv", "flat.csv", "-o", "out", "--figures", "none", code=0)
     page = (tmp_path / "out" / "index.html").read_text("utf-8")
     assert "Phases of 2 runs together" in page
     row = re.search(r"<tr><th scope=\"row\">planning</th>(.*?)</tr>", page, re.DOTALL)[1]
     assert re.findall(r">([0-9]+)</td>", row) == ["2", "1", "1", "0"]
-    assert 'href="runs/flat.html"' in page
-    assert "<svg" in page
+    assert_says(page, 'href="runs/flat.html"', "<svg")
     index = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
     assert [each["run"] for each in index["across"]["each"]] == ["bent", "flat"]
     assert "| planning | 2 | 1 | 1 | 0 |" in (tmp_path / "out" / "report.md").read_text("utf-8")
@@ -167,21 +166,15 @@ def test_a_negated_logger_and_a_column_of_both_signs(tmp_path):
     np.testing.assert_allclose(series.planning, decay(0.9))
     assert "its sign was reversed" in series.notes[0]
     columns["entropy_execution"] = decay(0.4) - 0.3
-    with pytest.raises(InputError) as caught:
-        series_of(tmp_path / "b.csv", columns)
-    assert caught.value.slug == "entropy-both-signs"
-    assert "--execution" in caught.value.hint
+    caught = refused("entropy-both-signs", series_of, tmp_path / "b.csv", columns)
+    assert "--execution" in caught.hint
 
 
 def test_one_class_alone_is_not_negated(tmp_path):
     columns = CLASSES | {"entropy_execution": -decay(0.4), "entropy_semantic": decay(1.5)}
     run = only(log(tmp_path / "a.csv", columns))
-    with pytest.raises(InputError) as caught:
-        phase_series(run)
-    assert caught.value.slug == "entropy-signs-differ"
-    assert "'entropy_execution' of run 'a' is negative and 'entropy_planning' is positive" in str(
-        caught.value
-    )
+    caught = refused("entropy-signs-differ", phase_series, run)
+    assert "'entropy_execution' of run 'a' is negative and 'entropy_planning' is positive" in str(caught)
     # Two kinds of entropy may come from two loggers.
     np.testing.assert_allclose(phase_series(run, planning="entropy_semantic").execution, decay(0.4))
 
@@ -202,8 +195,7 @@ def test_a_folder_whose_only_columns_are_the_two_classes(run, tmp_path):
     folder.mkdir()
     log(folder / "a.csv", CLASSES)
     (folder / "other.csv").write_text("prompt,answer\n1 + 1,2\n")
-    done = run("phases", "runs")
-    assert done.returncode == 0, done.stderr
+    done = run("phases", "runs", code=0)
     assert done.stdout.startswith("a · 80 points")
     skipped = "Skipped 1 file that is not a training log: other.csv\n"
     assert done.stderr == skipped

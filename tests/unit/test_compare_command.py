@@ -10,7 +10,7 @@ from entropylaw import EntropyLawError
 from entropylaw.documents.loading import load
 from tests.fuzz.hiding import jsonl, records
 from tests.laws import fit_arrays
-from tests.typed import assert_error, typed, write_csv
+from tests.typed import assert_error, assert_says, typed, write_csv
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
@@ -38,8 +38,7 @@ def logs(tmp_path_factory):
 
 
 def stored(folder, *arguments):
-    done = typed("compare", *arguments, "-o", "comparison.json", "--jobs", "1", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = typed("compare", *arguments, "-o", "comparison.json", "--jobs", "1", cwd=folder, code=0)
     return done, load(folder / "comparison.json", "comparison")
 
 
@@ -103,8 +102,7 @@ def test_files_that_are_skipped_for_one_reason_are_one_line_below_the_answer(log
     for i in range(4):
         (folder / f"{i}.json").write_text('{"lr": 1}')
     write(folder / "grpo_s9.csv", 9)
-    done = typed("compare", logs, folder, "-o", "x.md", "--jobs", "1", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    typed("compare", logs, folder, "-o", "x.md", "--jobs", "1", cwd=tmp_path, code=0)
     page = (tmp_path / "x.md").read_text()
     (line,) = (line for line in page.splitlines() if "skipped" in line)
     assert line.startswith("- skipped: other/0.json, other/1.json and 2 more: a single record")
@@ -115,15 +113,13 @@ def test_files_that_are_skipped_for_one_reason_are_one_line_below_the_answer(log
 def test_nothing_to_fit_is_no_comparison(tmp_path):
     for name in ("a_s0", "b_s0"):
         write(tmp_path / f"{name}.csv", 1, n=3)
-    done = typed("compare", "a_s0.csv", "b_s0.csv", cwd=tmp_path)
-    assert_error(done, "too-few-evaluations", 4)
+    done = assert_error(typed("compare", "a_s0.csv", "b_s0.csv", cwd=tmp_path), "too-few-evaluations", 4)
     assert not done.stdout
 
 
 def test_stored_fits_and_reports_are_runs_of_arms(logs, tmp_path):
     for arm in ("grpo", "clip"):
-        done = typed("fit", *sorted(logs.glob(f"{arm}_*")), "-o", f"{arm}.fit.json", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        typed("fit", *sorted(logs.glob(f"{arm}_*")), "-o", f"{arm}.fit.json", cwd=tmp_path, code=0)
     report = ("report", *sorted(logs.glob("clip_*")), "-o", "pages", "--figures", "none")
     assert typed(*report, "--jobs", "1", cwd=tmp_path).returncode == 0
     _, fresh = stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
@@ -133,8 +129,11 @@ def test_stored_fits_and_reports_are_runs_of_arms(logs, tmp_path):
         assert {file.sha256 for file in document.inputs} == {file.sha256 for file in fresh.inputs}
     _, document = stored(tmp_path, "grpo.fit.json", "clip.fit.json")
     assert [one.arm for one in document.grouped] == ["grpo", "clip"]
-    fixed = typed("compare", "grpo=grpo.fit.json", "clip=clip.fit.json", "--pair", "next", cwd=tmp_path)
-    assert_error(fixed, "fit-is-fixed", 2)
+    assert_error(
+        typed("compare", "grpo=grpo.fit.json", "clip=clip.fit.json", "--pair", "next", cwd=tmp_path),
+        "fit-is-fixed",
+        2,
+    )
 
 
 ERRORS = {
@@ -154,8 +153,11 @@ def test_wrong_input_is_an_error_with_what_to_type(name, logs, tmp_path):
     (tmp_path / "empty").mkdir()
     other = {"schema": "entropylaw/columns/1", "version": "0.1.0", "runs": []}
     (tmp_path / "other.json").write_text(json.dumps(other))
-    done = typed("compare", *(one.format(logs=logs) for one in arguments), "--jobs", "1", cwd=tmp_path)
-    assert_error(done, slug, code)
+    done = assert_error(
+        typed("compare", *(one.format(logs=logs) for one in arguments), "--jobs", "1", cwd=tmp_path),
+        slug,
+        code,
+    )
     assert not done.stdout
 
 
@@ -163,10 +165,14 @@ def test_wrong_input_is_an_error_with_what_to_type(name, logs, tmp_path):
 def test_arms_with_different_rewards_do_not_compare(reward, logs, tmp_path):
     write(tmp_path / "x.csv", 9, head=f"step,actor/entropy,{reward}")
     same = ("--pair", "same", "--jobs", "1")
-    done = typed("compare", f"grpo={logs}/grpo_*", "x=x.csv", *same, cwd=tmp_path)
-    assert_error(done, "unlike-rewards", 3)
-    assert f"their column is 'critic/score/mean' and '{reward}'; 'grpo_s0' (grpo) has 0." in done.stderr
-    assert "'x' (x) has 0." in done.stderr
+    done = assert_error(
+        typed("compare", f"grpo={logs}/grpo_*", "x=x.csv", *same, cwd=tmp_path), "unlike-rewards", 3
+    )
+    assert_says(
+        done.stderr,
+        f"their column is 'critic/score/mean' and '{reward}'; 'grpo_s0' (grpo) has 0.",
+        "'x' (x) has 0.",
+    )
 
 
 def changed(entry, **changes):
@@ -190,8 +196,9 @@ def changed(entry, **changes):
 )
 def test_arms_in_different_units_or_pairings_do_not_compare(changes, what, hint, logs, tmp_path):
     for name in ("grpo_s0", "clip_s0"):
-        done = typed("fit", logs / f"{name}.csv", "-o", f"{name}.json", "--pair", "same", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        done = typed(
+            "fit", logs / f"{name}.csv", "-o", f"{name}.json", "--pair", "same", cwd=tmp_path, code=0
+        )
     path = tmp_path / "clip_s0.json"
     path.write_text(json.dumps(changed(json.loads(path.read_text()), **changes)))
     done = typed("compare", "grpo_s0.json", "clip_s0.json", cwd=tmp_path)
@@ -199,9 +206,7 @@ def test_arms_in_different_units_or_pairings_do_not_compare(changes, what, hint,
         assert done.returncode == 0, done.stderr
         return
     assert_error(done, "arms-mix-columns", 3)
-    assert f"the arms differ in {what}: " in done.stderr
-    assert "'grpo_s0' (grpo)" in done.stderr
-    assert "'clip_s0' (clip)" in done.stderr
+    assert_says(done.stderr, f"the arms differ in {what}: ", "'grpo_s0' (grpo)", "'clip_s0' (clip)")
     assert hint in done.stderr
 
 
@@ -227,8 +232,7 @@ def test_arms_have_curves_over_the_steps(logs, tmp_path):
         assert (arm.steps[0], arm.steps[-1]) == (arm.runs[0].steps[0], arm.runs[0].steps[-1])
         ends = [0.5 + gain - 0.2 * np.expm1(0.05 + 0.9 * np.exp(-4 * x)) for x in (0.0, 31 / 32)]
         assert (arm.by_step[0], arm.by_step[-1]) == pytest.approx(ends, abs=0.02)
-    over_steps = typed("compare", logs, "--at-equal", "step", "-o", "steps.html", cwd=tmp_path)
-    assert over_steps.returncode == 0, over_steps.stderr
+    typed("compare", logs, "--at-equal", "step", "-o", "steps.html", cwd=tmp_path, code=0)
     # Where rewards are compared at equal steps, the figure of the arms is this one.
     assert (tmp_path / "steps.html").read_text().count("<figure") == 1
 
@@ -247,8 +251,7 @@ def test_a_broken_arm_is_no_baseline_by_its_seeds(tmp_path):
 
 def test_the_figure_of_a_stored_comparison(logs, tmp_path):
     stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*")
-    done = typed("plot", "arms", "comparison.json", "-o", "arms.svg", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    typed("plot", "arms", "comparison.json", "-o", "arms.svg", cwd=tmp_path, code=0)
     assert (tmp_path / "arms.svg").read_text().startswith("<svg")
 
 
@@ -362,16 +365,22 @@ def test_rewards_at_equal_values_of_a_column(tmp_path):
     assert "--at-equal tokens" in typed("compare", *names, "--at-equal", "token", cwd=tmp_path).stderr
     for name in names:
         assert typed("fit", name, "-o", f"{name}.json", cwd=tmp_path).returncode == 0
-    done = typed("compare", *(f"{name}.json" for name in names), "--at-equal", "tokens", cwd=tmp_path)
-    assert_error(done, "column-needs-logs", 2)
+    done = assert_error(
+        typed("compare", *(f"{name}.json" for name in names), "--at-equal", "tokens", cwd=tmp_path),
+        "column-needs-logs",
+        2,
+    )
 
 
 def test_pairing_by_seed(logs, tmp_path):
     _, document = stored(tmp_path, f"grpo={logs}/grpo_*", f"clip={logs}/clip_*", "--pair", "seed")
     assert (document.comparison.paired, document.settings.pair) == ("seed", "seed")
     assert document.comparison.pairs[0]["reward_at_entropy"].seeds == (3, 3)
-    done = typed("compare", f"a={logs}/grpo_s0.csv", f"b={logs}/clip_s1.csv", "--pair", "seed", cwd=tmp_path)
-    assert_error(done, "nothing-paired", 2)
+    assert_error(
+        typed("compare", f"a={logs}/grpo_s0.csv", f"b={logs}/clip_s1.csv", "--pair", "seed", cwd=tmp_path),
+        "nothing-paired",
+        2,
+    )
 
 
 def test_the_function_takes_paths_and_fits(logs, tmp_path):

@@ -16,7 +16,7 @@ from entropylaw.cli import app
 from entropylaw.cli.command import NAMES, all_settings, command_of
 from entropylaw.cli.settings import read_settings
 from entropylaw.option import options_of
-from entropylaw.options import Command, FitOptions
+from entropylaw.options import FitOptions
 from tests.conftest import ROOT
 from tests.hostile import refused
 from tests.typed import assert_error, write_csv
@@ -31,10 +31,10 @@ def here(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def called(*arguments: str) -> Command:
+def called(*arguments: str) -> Any:
     """The options object that a command is called with."""
     name = next(word for word in arguments if word in NAMES)
-    received: list[Command] = []
+    received: list[Any] = []
     module = import_module(f"entropylaw.cli.{name}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, name, received.append)
@@ -298,8 +298,11 @@ def test_what_is_not_a_settings_file_is_an_error_wherever_it_is(here, run, kind)
     else:
         path.write_text("jobs = " + "9" * 100_000 if kind == "long integer" else "#" * 40_000)
     for flags in ([], ["--config", "entropylaw.toml"]):
-        done = run(*flags, "fit", "x.csv")
-        assert_error(done, "file-not-found" if kind == "link to nothing" else "file-unreadable", 3)
+        done = assert_error(
+            run(*flags, "fit", "x.csv"),
+            "file-not-found" if kind == "link to nothing" else "file-unreadable",
+            3,
+        )
         assert re.match(r"error\[file-[a-z-]+\]: entropylaw\.toml ", done.stderr), done.stderr
 
 

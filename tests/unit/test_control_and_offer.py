@@ -9,7 +9,7 @@ from entropylaw import read_runs
 from entropylaw.roles.rewards import select_all
 from entropylaw.roles.select import select
 from tests.findings import said
-from tests.typed import typed
+from tests.typed import assert_says, typed
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
@@ -162,8 +162,7 @@ def test_a_refusal_for_too_few_names_the_flag_in_every_command(tmp_path):
         done = typed(command[0], "log.jsonl", *command[1:], "--reward", VALIDATION, cwd=tmp_path)
         text = " ".join((done.stdout + done.stderr).split())
         assert done.returncode == {"fit": 4, "check": 5, "report": 4}[command[0]]
-        assert "too-few-evaluations" in text
-        assert f"--reward {TRAINING}" in text
+        assert_says(text, "too-few-evaluations", f"--reward {TRAINING}")
 
 
 @pytest.mark.parametrize(("every", "rewards"), [(10, 2), (6, 2), (4, 1)])
@@ -209,8 +208,7 @@ def with_configuration(folder, seed=0, config="", **columns):
 
 
 def findings(folder, log):
-    done = typed("fit", log, "--format", "json", "--no-save", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = typed("fit", log, "--format", "json", "--no-save", cwd=folder, code=0)
     found = json.loads(done.stdout)["runs"][0]["result"]["findings"]
     return {finding["code"]: finding["values"] for finding in found}
 
@@ -245,8 +243,7 @@ def test_the_laws_line_says_where_the_divergence_explains_more(tmp_path):
     entropy = 0.4 + 0.1 * np.cos(np.linspace(0.0, 20.0, N))
     columns = {"step": STEP, "actor/entropy": entropy, TRAINING: 0.2 + 0.5 * np.sqrt(kl), "actor/kl_loss": kl}
     written(tmp_path / "log.jsonl", columns)
-    done = typed("fit", "log.jsonl", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = typed("fit", "log.jsonl", cwd=tmp_path, code=0)
     assert "√KL fits better" in " ".join(done.stdout.split())
     written(tmp_path / "log.jsonl", {**columns, TRAINING: 0.8 - 0.5 * np.expm1(entropy)})
     assert "√KL fits better" not in typed("fit", "log.jsonl", cwd=tmp_path).stdout
@@ -258,10 +255,12 @@ def test_entropies_at_other_temperatures_are_not_the_same_quantity(tmp_path):
             with_configuration(
                 tmp_path / f"{arm}_s{seed}", first + seed, config=f"temperature: {temperature}\n"
             )
-    done = typed("compare", "warm=warm_*", "cold=cold_*", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = typed("compare", "warm=warm_*", "cold=cold_*", cwd=tmp_path, code=0)
     text = " ".join(done.stdout.split())
-    assert "the entropies are not the same quantity" in text
-    assert "sampled at temperature 1, that of 'cold_s0' sampled at temperature 0.6" in text
+    assert_says(
+        text,
+        "the entropies are not the same quantity",
+        "sampled at temperature 1, that of 'cold_s0' sampled at temperature 0.6",
+    )
     same = typed("compare", "a=warm_s0", "b=warm_s1", cwd=tmp_path).stdout
     assert "not the same quantity" not in same

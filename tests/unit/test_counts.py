@@ -22,8 +22,7 @@ def rows(n=50):
 
 
 def columns(folder, *logs):
-    done = typed("columns", *logs, "--format", "json", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = typed("columns", *logs, "--format", "json", cwd=folder, code=0)
     return json.loads(done.stdout)["runs"]
 
 
@@ -49,8 +48,7 @@ def test_bad_lines_beside_an_object_of_columns_are_counted(tmp_path):
 @pytest.mark.parametrize("run", ["clean_start_s0", "grpo_s0", "diverging"])
 def test_sentences_that_are_not_shown_are_counted(tmp_path, run):
     outputs = ("-o", "fit.txt", "-o", "fit.json")
-    done = typed("fit", LAB / run / "metrics.parquet", *outputs, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    typed("fit", LAB / run / "metrics.parquet", *outputs, cwd=tmp_path, code=0)
     found = load(tmp_path / "fit.json", "fit").runs[0].result
     text = " ".join((tmp_path / "fit.txt").read_text().split())
     counted = re.search(r"; (\d+) cautions?", text)
@@ -74,8 +72,7 @@ def test_every_outlier_is_counted(tmp_path):
     assert (law.n, len(law.dropped)) == (391, 9)
     assert "391 evaluations of steps 0–399, 9 dropped" in " ".join((tmp_path / "fit.txt").read_text().split())
     typed("fit", "log.jsonl", "--details", "-o", "all.txt", cwd=tmp_path)
-    text = " ".join((tmp_path / "all.txt").read_text().split())
-    assert text.count("gross outlier: reward") == 9
+    assert " ".join((tmp_path / "all.txt").read_text().split()).count("gross outlier: reward") == 9
 
 
 def test_an_evaluation_that_the_forecast_uses_is_not_counted_as_dropped(tmp_path):
@@ -93,8 +90,7 @@ def test_an_evaluation_that_the_forecast_uses_is_not_counted_as_dropped(tmp_path
 
 def test_a_file_that_was_not_read_dropped_nothing_and_does_not_say_so(tmp_path):
     (tmp_path / "log.csv").write_bytes(b"\x00\x01\x02" * 100)
-    done = typed("fit", "log.csv", "-o", "fit.txt", cwd=tmp_path)
-    assert done.returncode == 3
+    typed("fit", "log.csv", "-o", "fit.txt", cwd=tmp_path, code=3)
     assert "dropped" not in (tmp_path / "fit.txt").read_text()
 
 

@@ -33,8 +33,7 @@ def test_the_files_are_those_of_the_lab():
 
 
 def test_the_demo_writes_its_files_and_prints_five_commands_that_run(run, tmp_path):
-    done = run("demo", "a folder")
-    assert done.returncode == 0
+    done = run("demo", "a folder", code=0)
     written = {path.name: path.read_bytes() for path in (tmp_path / "a folder").iterdir()}
     assert written == {path.name: path.read_bytes() for path in demo.DEMO.iterdir()}
     commands = [line.strip() for line in done.stdout.splitlines() if line.startswith("  entropylaw")]
@@ -55,8 +54,7 @@ def test_it_replaces_nothing_that_was_changed(run, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_of_a_command_runs(name, run, folder):
     words, *_ = command_of(name).example.partition(" > ")
-    done = run(*shlex.split(words)[1:])
-    assert done.returncode == 0, done.stderr
+    run(*shlex.split(words)[1:], code=0)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +71,7 @@ def test_the_example_of_a_command_runs(name, run, folder):
     ids=" ".join,
 )
 def test_a_command_on_the_folder_has_its_three_runs_and_no_error(run, folder, command):
-    done = run(command[0], "demo", *command[1:])
-    assert done.returncode == 0, done.stderr
+    done = run(command[0], "demo", *command[1:], code=0)
     assert (
         "Skipped 3 files that are not training logs: notebook.ipynb, samples.parquet, tokens.parquet\n"
         in (done.stderr)

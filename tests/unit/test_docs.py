@@ -16,7 +16,7 @@ from entropylaw import __version__
 from entropylaw.engine.constants import BENDS, FEWEST_HOLDS, HOLDS, SPAN, SURE
 from tests.conftest import ROOT
 from tests.slugs import slugs
-from tests.typed import started
+from tests.typed import assert_says, started
 
 
 def test_every_slug_is_words_joined_by_hyphens():
@@ -89,8 +89,11 @@ def test_files_and_constants_named_in_the_method_exist():
 
 def test_the_limits_of_the_words_are_those_in_the_code():
     text = (ROOT / "docs/method/law.md").read_text(encoding="utf-8")
-    assert f"curves in the step ≥ {HOLDS:g}, and to the straight line in H ≥ {BENDS:g}" in text
-    assert f"fewer than {FEWEST_HOLDS} " in text
+    assert_says(
+        text,
+        f"curves in the step ≥ {HOLDS:g}, and to the straight line in H ≥ {BENDS:g}",
+        f"fewer than {FEWEST_HOLDS} ",
+    )
     assert f"less than {SPAN:g}".replace("0.", ".") in text
     assert f"< {SURE:g}".replace("0.", ".") in text
 

@@ -9,6 +9,7 @@ from benchmarks.evidence.logs import fitted_in
 from benchmarks.evidence.planted import WORLDS, World, rates
 from benchmarks.evidence.rule import Answer, Claim, Made, ask, decide, mean_of, share_of
 from tests.conftest import ROOT
+from tests.typed import assert_says
 
 ASKED = [claim for claim in CLAIMS if claim.effect is not None]
 
@@ -80,8 +81,7 @@ def test_a_row_shows_the_number_that_its_answer_follows_from():
     claim = ASKED[0]
     text = claims(World(WORLDS[claim.statement][0], np.random.default_rng(0)))
     (row,) = [line for line in text.splitlines() if claim.statement in line]
-    assert "**confirmed**" in row
-    assert "4 seeds; limit 0.5" in row
+    assert_says(row, "**confirmed**", "4 seeds; limit 0.5")
 
 
 def test_the_law_is_counted_of_rewards_that_have_one(tmp_path):

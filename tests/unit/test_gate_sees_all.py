@@ -12,6 +12,7 @@ from entropylaw.documents.codec import dumps
 from entropylaw.documents.samples import SamplesDocument
 from tests.fuzz.hiding import comma, console, jsonl, records
 from tests.fuzz.sets import stored
+from tests.typed import assert_says
 
 # The subject is which runs a gate sees: the few that it sees are fitted once.
 pytestmark = pytest.mark.usefixtures("undrawn", "one_cache")
@@ -253,8 +254,7 @@ def test_a_table_of_numbers_without_known_columns_is_a_run_whatever_is_beside_it
         if good
         else {"logs/bad.csv": "unknown"}
     )
-    assert "error[no-step-column]" in done.stderr
-    assert "--step tick --entropy h" in done.stderr
+    assert_says(done.stderr, "error[no-step-column]", "--step tick --entropy h")
     if good == "good.jsonl":
         assert "not a training log: bad.csv" in run("fit", "logs", "--no-save").stderr
 
@@ -318,8 +318,7 @@ def test_what_entropylaw_wrote_itself_is_no_run(run, check, put):
     assert run("fit", *names, "-o", "reports/many.fit.json").returncode == 0
     for name, command in commands.items():
         for suffix in ("csv", "md", "tex"):
-            done = run("--no-config", *command, "-o", f"logs/{name}.{suffix}")
-            assert done.returncode == 0, done.stderr
+            done = run("--no-config", *command, "-o", f"logs/{name}.{suffix}", code=0)
     put("logs/columns.json", run("columns", "logs/good.csv", "--format", "json").stdout.encode())
     put("logs/columns.csv", run("columns", "logs/good.csv", "--format", "csv").stdout.encode())
     done = check("logs")
@@ -432,8 +431,7 @@ def test_a_file_in_a_format_that_is_not_read_says_what_to_do(check, put):
     for source in ("b.csv.lz4", "."):
         done = check(source)
         assert done.returncode == 5
-        assert "error[format-not-read]" in done.stderr
-        assert "write it as CSV, JSONL or Parquet, or unpack it" in done.stderr
+        assert_says(done.stderr, "error[format-not-read]", "write it as CSV, JSONL or Parquet, or unpack it")
         assert len(outcomes(done)) == (1 if source != "." else 2)
 
 

@@ -341,8 +341,11 @@ def test_a_target_is_in_the_unit_of_the_column(tmp_path, unit):
 )
 def test_a_target_that_is_not_possible_is_refused(tmp_path, unit, target, said, hint):
     write(tmp_path / "now.csv", unit, 0.8)
-    done = typed("predict", "now.csv", f"--target-reward={target}", cwd=tmp_path)
-    assert_error(done, "bad-option" if "nan" in target else "bad-target", 2)
+    done = assert_error(
+        typed("predict", "now.csv", f"--target-reward={target}", cwd=tmp_path),
+        "bad-option" if "nan" in target else "bad-target",
+        2,
+    )
     assert said in done.stderr
     assert hint in done.stderr
     if "nan" not in target:
@@ -360,6 +363,7 @@ def test_one_percentage_is_a_target_of_runs_in_unlike_units(tmp_path):
     assert [run["result"]["entropies"][0]["reward"] for run in runs] == [0.6, 60.0]
     values = [run["result"]["entropies"][0]["value"] for run in runs]
     assert values[0] == pytest.approx(values[1], rel=1e-3)
-    refused = typed("predict", "both.fit.json", "--target-reward", "60", cwd=tmp_path)
-    assert_error(refused, "bad-target", 2)
+    refused = assert_error(
+        typed("predict", "both.fit.json", "--target-reward", "60", cwd=tmp_path), "bad-target", 2
+    )
     assert "of 'rate'" in refused.stderr

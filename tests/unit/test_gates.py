@@ -27,6 +27,7 @@ from tests.gate_documents import (
     runs_of,
     without_law,
 )
+from tests.typed import assert_says
 from tests.unit import test_phase_report as phase_samples
 
 SIGNS = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq, "!=": ne}
@@ -249,8 +250,7 @@ def test_open_ends_are_open_to_anything():
     }
     decided = cases([prediction_document], *expected)
     assert [one.outcome for one in decided] == [*expected.values()]
-    assert "[590, open]" in decided[0].sentence
-    assert "it stays above" in decided[0].sentence
+    assert_says(decided[0].sentence, "[590, open]", "it stays above")
     assert case(prediction_document, "saturation_step<1", point=True).outcome == "unknown"
 
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from entropylaw.logs.load import read_runs
+from entropylaw import read_runs
 
 #: What a line of verl's console has as its entropy, and what that is; None where the pair is left out.
 VALUES = {

@@ -94,8 +94,7 @@ def test_archives_are_refused_with_what_to_do(tmp_path):
     for name, mode in (("x.tar", "w"), ("x.tar.gz", "w:gz")):
         with tarfile.open(tmp_path / name, mode) as archive:
             archive.add(tmp_path / "x.csv", "x.csv")
-        error = refused("format-not-read", read_runs, tmp_path / name)
-        assert "unpack" in error.hint
+        assert "unpack" in refused("format-not-read", read_runs, tmp_path / name).hint
 
 
 def test_what_is_neither_path_nor_table_is_said_so():

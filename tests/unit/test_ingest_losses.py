@@ -11,12 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from entropylaw import InputError, read_runs
-from entropylaw.logs.runs.splitting import OVERWRITTEN
 from entropylaw.roles.explain import explain
-from entropylaw.roles.pairing import NO_NEXT, REWARD_IS_TEXT
 from entropylaw.roles.select import select
 from tests.laws import fit_arrays
 from tests.typed import typed
+
+TEXT = "reward is text in place of a number"
+LOGGED_AGAIN = "earlier value of a step that was logged again"
+"""Reasons for which values are dropped."""
 
 ROWS = [f"{5 * i},{2 - i / 20},{i / 40:.3f}" for i in range(30)]
 
@@ -43,15 +45,15 @@ def test_text_in_the_reward_is_a_lost_evaluation_with_its_line(tmp_path: Path) -
     path = log(tmp_path, changed((10, "50,1.5,secret-key")))
     (run,) = read_runs(path)
     series = select(run)
-    assert dict(series.dropped) == {REWARD_IS_TEXT: 1}
-    assert dict(explain(run).dropped) == {REWARD_IS_TEXT: 1}
+    assert dict(series.dropped) == {TEXT: 1}
+    assert dict(explain(run).dropped) == {TEXT: 1}
     (note,) = run.notes
     assert note == (
         "column 'reward': 1 cell with text in place of a number (first text of 10 characters; step 50; "
         "line 12), taken as missing"
     )
     done = typed("fit", path, "--details", "-o", "-", cwd=tmp_path)
-    assert dropped_lines(done.stdout) == [f"{REWARD_IS_TEXT} (1)"]
+    assert dropped_lines(done.stdout) == [f"{TEXT} (1)"]
     assert "secret" not in done.stdout
 
 
@@ -64,11 +66,11 @@ OOPS = changed((10, "50,1.5,oops"))
         # A number that is logged again replaces the text.
         ([*OOPS[:11], *ROWS[10:]], "", {}),
         # Lines are unknown where records have several.
-        (["", *OOPS], "(first text of 4 characters; step 50), taken", {REWARD_IS_TEXT: 1}),
+        (["", *OOPS], "(first text of 4 characters; step 50), taken", {TEXT: 1}),
         (
             changed(*((i, f"{5 * i},1.5,oops") for i in range(3, 9))),
             "steps 15, 20, 25 and 3 more; lines 5, 6, 7 and 3 more)",
-            {REWARD_IS_TEXT: 6},
+            {TEXT: 6},
         ),
     ],
 )
@@ -81,7 +83,7 @@ def test_where_texts_are(tmp_path: Path, rows: list[str], note: str, dropped: di
 def test_a_missing_entropy_has_its_step(tmp_path: Path) -> None:
     (run,) = read_runs(log(tmp_path, changed((20, "100,,0.5"))))
     assert "no entropy at that step: step 100" in select(run, pair="same").notes
-    assert not any(NO_NEXT in note for note in select(run, pair="next").notes)
+    assert not any("no entropy at the step after" in note for note in select(run, pair="next").notes)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_a_missing_entropy_has_its_step(tmp_path: Path) -> None:
         (
             "50,1.5,0.9",
             "1 row of a step that was logged again with other values: step 50; the last value is kept",
-            {OVERWRITTEN: 1},
+            {LOGGED_AGAIN: 1},
         ),
     ],
 )
@@ -100,7 +102,7 @@ def test_a_row_that_is_there_twice(tmp_path: Path, row: str, expected: str, drop
     assert run.notes == (expected,)
     assert dict(run.dropped) == dropped
     done = typed("fit", "log.csv", "--details", "-o", "-", cwd=tmp_path)
-    assert dropped_lines(done.stdout) == ([f"{OVERWRITTEN} (1)"] if dropped else ["nothing"])
+    assert dropped_lines(done.stdout) == ([f"{LOGGED_AGAIN} (1)"] if dropped else ["nothing"])
 
 
 def test_values_of_one_step_on_several_rows_are_no_repetition(tmp_path: Path) -> None:

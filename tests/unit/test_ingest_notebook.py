@@ -102,8 +102,7 @@ def json_lines():
 
 
 def html_notebook(header, rows):
-    table = trainer_table(header, rows).splitlines(keepends=True)
-    return notebook(code(shown(html=table)))
+    return notebook(code(shown(html=trainer_table(header, rows).splitlines(keepends=True))))
 
 
 PICTURE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBORw0KGgo" * 1000 + "=\n"}}
@@ -179,5 +178,4 @@ def test_a_notebook_that_was_cut_off_is_corrupt():
     data = notebook(code(stream(verl([1, 2, 3]))))
     content = Content("n.ipynb", data[: len(data) // 2])
     assert reader_of("ipynb").recognises(content)
-    error = refused("file-corrupt", reader_of("ipynb").read, content)
-    assert "breaks off" in error.message
+    assert "breaks off" in refused("file-corrupt", reader_of("ipynb").read, content).message

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.fuzz.hiding import comma, jsonl, records
+from tests.typed import assert_says
 from tests.unit.test_ingest_notebook import code, markdown, notebook, shown, stream, trainer_table, verl
 
 pytestmark = pytest.mark.usefixtures("one_cache")
@@ -172,10 +173,8 @@ def test_a_notebook_that_may_have_held_a_run_is_unknown_to_a_gate(beside, data, 
 
 def test_a_notebook_that_is_named_is_an_error_with_a_hint(beside, run):
     beside("a.ipynb", NOTEBOOKS["a few numbers"])
-    done = run("fit", "logs/a.ipynb")
-    assert done.returncode == 3
-    assert "error[notebook-without-log]" in done.stderr
-    assert "or name the trainer's own log" in done.stderr
+    done = run("fit", "logs/a.ipynb", code=3)
+    assert_says(done.stderr, "error[notebook-without-log]", "or name the trainer's own log")
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -206,14 +205,12 @@ def test_a_table_of_documents_is_no_run(beside, change):
 def test_the_hint_for_such_a_table_is_the_command_that_reads_it(beside, run, rows, hint):
     beside("x.jsonl", jsonl(rows))
     for command in ("fit", "columns"):
-        done = run(command, "logs/x.jsonl")
-        assert done.returncode == 3
+        done = run(command, "logs/x.jsonl", code=3)
         assert "error[token-level-table]" in done.stderr
         (said,) = [line.strip() for line in done.stderr.splitlines() if line.startswith("  ")]
         assert said.startswith(hint)
     beside("x.jsonl", jsonl([{"step": 0} | row for row in rows]))
-    made = run(*said.partition("entropylaw ")[2].split())
-    assert made.returncode == 0, made.stderr
+    run(*said.partition("entropylaw ")[2].split(), code=0)
 
 
 def test_a_log_with_an_example_of_an_answer_in_each_record_is_not_taken_for_samples(beside):

@@ -164,8 +164,7 @@ def test_responses_that_get_longer_are_no_gaps(path):
 
 def test_columns_of_a_supervised_log_are_an_account_with_the_reason(path):
     log = path("a.jsonl", written([{"step": step, **SFT} for step in STEPS]))
-    done = typed("columns", log.name, "--format", "json", cwd=log.parent)
-    assert done.returncode == 0, done.stderr
+    done = typed("columns", log.name, "--format", "json", cwd=log.parent, code=0)
     (run,) = json.loads(done.stdout)["runs"]
     assert run["problem"]["slug"] == "supervised-training"
     assert run["steps"] == len(STEPS)

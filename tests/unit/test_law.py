@@ -6,7 +6,6 @@ import pytest
 
 import entropylaw
 from entropylaw import FitError, UsageError
-from entropylaw.analysis.law.evaluations import HIGHEST_ENTROPY
 from entropylaw.results import Verdict
 from tests.hostile import refused
 from tests.laws import fit_arrays, own_law
@@ -104,8 +103,7 @@ NO_LAW = {
 @pytest.mark.parametrize("slug", UNUSABLE)
 def test_unusable_data_are_refused(slug):
     step, entropy, reward = UNUSABLE[slug](*world(20))
-    error = refused(slug, fit_arrays, entropy, reward, step, kind=FitError)
-    assert error.hint
+    assert refused(slug, fit_arrays, entropy, reward, step, kind=FitError).hint
 
 
 @pytest.mark.parametrize("slug", NO_LAW)
@@ -136,12 +134,11 @@ def test_what_the_law_alone_lacks_leaves_the_state_and_the_forecast(slug):
 )
 def test_wrong_options_are_refused(slug, options):
     step, entropy, reward = world(20)
-    error = refused(slug, fit_arrays, entropy, reward, step, kind=UsageError, **options)
-    assert error.hint
+    assert refused(slug, fit_arrays, entropy, reward, step, kind=UsageError, **options).hint
 
 
 def test_impossible_targets_are_refused(fit):
-    for entropy in (-0.1, HIGHEST_ENTROPY + 1, float("nan")):
+    for entropy in (-0.1, 12.5, float("nan")):
         with pytest.raises(UsageError, match="entropy"):
             fit.predict(entropy)
     with pytest.raises(UsageError, match="finite"):
@@ -164,6 +161,12 @@ def test_smoothing_removes_noise_and_estimates_it():
     assert fit.entropy_noise == pytest.approx(np.std(noise), rel=0.1)
     assert np.std(fit.smoothed_entropy - entropy) < 0.01
     np.testing.assert_array_equal(fit.entropy, noisy)
+
+
+def test_no_smoothed_entropy_is_negative_where_none_is():
+    noise = np.random.default_rng(2).standard_normal((2, 50))
+    law = own_law(np.abs(0.01 * noise[0]), 0.5 + 0.01 * noise[1])
+    assert law.smoothed_entropy.min() >= 0
 
 
 def test_rows_without_a_reward_have_entropies_to_smooth():

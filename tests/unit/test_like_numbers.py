@@ -11,10 +11,10 @@ from entropylaw import ArmComparison, InputError, load
 from entropylaw.analysis.arms import compare_rewards
 from entropylaw.report.render import rendered
 from entropylaw.results.arms import Along, Decision, RunSeries
-from entropylaw.results.result import has, replace
+from entropylaw.results.result import replace
 from entropylaw.units import SORTS, reward_unit, sort_of_number
-from tests.laws import fit_arrays, stop_line_of
-from tests.typed import assert_error, typed
+from tests.laws import fit_arrays
+from tests.typed import assert_error, assert_says, typed
 
 pytestmark = pytest.mark.usefixtures("one_cache")
 
@@ -57,8 +57,7 @@ PERCENT = (100.0, 100.0, 100.0)
 
 
 def compared(folder: Path, *arguments: str) -> ArmComparison:
-    done = typed("compare", *arguments, "--jobs", "1", "-o", "c.json", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    typed("compare", *arguments, "--jobs", "1", "-o", "c.json", cwd=folder, code=0)
     return load(folder / "c.json", "comparison").comparison
 
 
@@ -109,11 +108,13 @@ def test_percentages_are_compared_as_rates_and_it_is_said(factors, way, tmp_path
     (said,) = findings(found, "rewards-converted")
     named = [f"'treated_s{seed}'" for seed, factor in enumerate(factors) if factor > 1]
     largest = max(drawn(seed, 0.29, 0.3)[SCORE].max() for seed, factor in enumerate(factors) if factor > 1)
-    assert f"'{SCORE}' of {', '.join(named)} is in percent (up to {100 * largest:.3g})" in said
-    assert "it was multiplied by 0.01, and all are rates" in said
+    assert_says(
+        said,
+        f"'{SCORE}' of {', '.join(named)} is in percent (up to {100 * largest:.3g})",
+        "it was multiplied by 0.01, and all are rates",
+    )
     page = rendered(found, "markdown")
-    assert "rewards as rates" in page
-    assert "multiplied by 0.01" in page
+    assert_says(page, "rewards as rates", "multiplied by 0.01")
 
 
 def test_the_unit_of_most_runs_is_that_of_all_and_of_the_margin(tmp_path):
@@ -127,8 +128,7 @@ def test_the_unit_of_most_runs_is_that_of_all_and_of_the_margin(tmp_path):
     assert_alike(found, expected, 100.0, 0.005)
     assert found.reward_unit == "percent"
     (said,) = findings(found, "rewards-converted")
-    assert "of 'plain_s0' is a rate (up to 0." in said
-    assert "multiplied by 100, and all are in percent" in said
+    assert_says(said, "of 'plain_s0' is a rate (up to 0.", "multiplied by 100, and all are in percent")
     assert "rewards in percent" in rendered(found, "text")
     units = {line.split(",")[10] for line in rendered(found, "csv").splitlines() if ",last_reward," in line}
     assert units == {"percent"}
@@ -145,8 +145,7 @@ def test_several_rewards_are_in_one_unit(tmp_path):
             columns |= {"eval/gsm8k/acc": score, "eval/math/acc": 100 * (score + 0.1)}
             write(tmp_path / f"{name}_s{seed}.jsonl", columns)
     arms = ("a=a_s*.jsonl", "b=b_s*.jsonl", "--reward", "eval/*/acc")
-    done = typed("compare", *arms, "-o", "c.json", "-o", "-", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = typed("compare", *arms, "-o", "c.json", "-o", "-", cwd=tmp_path, code=0)
     document = load(tmp_path / "c.json", "comparison")
     both = [document.comparison, *document.others]
     assert [(one.reward_unit, one.margin) for one in both] == [("rate", 0.01), ("rate", 0.01)]
@@ -228,11 +227,13 @@ def test_unlike_rewards_are_refused_with_what_they_are(case, way, tmp_path):
         write(tmp_path / f"a_s{seed}.jsonl", {**columns, own: score})
         write(tmp_path / f"b_s{seed}.jsonl", {**columns, column: change(score)})
     options = WAYS[way][:2]
-    done = typed("compare", "a=a_s*.jsonl", "b=b_s*.jsonl", "--reward", "eval/*", *options, cwd=tmp_path)
-    assert_error(done, "unlike-rewards", 3)
+    done = assert_error(
+        typed("compare", "a=a_s*.jsonl", "b=b_s*.jsonl", "--reward", "eval/*", *options, cwd=tmp_path),
+        "unlike-rewards",
+        3,
+    )
     assert why in done.stderr
-    assert "'a_s0' (a) has 0.4" in done.stderr
-    assert "'b_s0' (b) has " in done.stderr
+    assert_says(done.stderr, "'a_s0' (a) has 0.4", "'b_s0' (b) has ")
     assert "--reward" in done.stderr.splitlines()[-1]
     assert not done.stdout
 
@@ -247,8 +248,7 @@ def test_validation_is_not_compared_with_training(tmp_path):
     for run in content["runs"]:
         run["columns"]["reward"]["meaning"]["kind"] = "training"
     path.write_text(json.dumps(content))
-    done = typed("compare", "a=a.json", "b=b.json", cwd=tmp_path)
-    assert_error(done, "unlike-rewards", 3)
+    done = assert_error(typed("compare", "a=a.json", "b=b.json", cwd=tmp_path), "unlike-rewards", 3)
     assert "their kind is" in done.stderr
 
 
@@ -262,8 +262,7 @@ def test_a_percentage_below_1_is_not_taken_for_a_rate(way, tmp_path):
     write(tmp_path / "treated_s1.jsonl", columns)
     options = ("--jobs", "1", *WAYS[way])
     named = options if way == "steps" else (*options, "--reward", SCORE)
-    done = typed("compare", plain, treated, *named, cwd=tmp_path)
-    assert_error(done, "unit-unclear", 3)
+    done = assert_error(typed("compare", plain, treated, *named, cwd=tmp_path), "unit-unclear", 3)
     assert f"'{SCORE}' may be a rate or a percentage: 'treated_s1' (treated) has 0." in done.stderr
     typed_next = f"{SCORE}:percent"
     assert f"--reward {typed_next};" in done.stderr
@@ -297,8 +296,11 @@ def test_a_unit_that_the_user_names_is_said_to_look_wrong(tmp_path):
         (said,) = findings(found, "scales-unlike")
         assert "divided by 100: plain_s0 looks like a rate; leave out ':percent'" in said
         # A run that is above what the named unit allows has not failed.
-        done = typed("compare", plain, treated, *way[:2], "--reward", f"{SCORE}:rate", cwd=tmp_path)
-        assert_error(done, "reward-above-max", 4)
+        done = assert_error(
+            typed("compare", plain, treated, *way[:2], "--reward", f"{SCORE}:rate", cwd=tmp_path),
+            "reward-above-max",
+            4,
+        )
         assert "run 'treated_s0': max_reward 1" in done.stderr
 
 
@@ -319,8 +321,7 @@ def test_scales_of_which_no_name_says_the_unit_are_said_to_be_unlike(tmp_path):
 
 def test_a_run_and_its_copy_in_percent_are_one_run(tmp_path):
     plain, copied = arm(tmp_path, "plain", 0.41), arm(tmp_path, "copied", 0.41, factors=PERCENT)
-    done = typed("compare", plain, copied, *WAYS["steps"], cwd=tmp_path)
-    assert_error(done, "run-in-two-arms", 3)
+    assert_error(typed("compare", plain, copied, *WAYS["steps"], cwd=tmp_path), "run-in-two-arms", 3)
 
 
 def test_fits_that_a_program_gives_have_the_unit_of_their_largest_reward(tmp_path):
@@ -394,8 +395,7 @@ def falling(last: float = 0.1, seed: int = 0) -> np.ndarray:
 )
 def test_scores_alone_are_lost(column, lost, tmp_path):
     write(tmp_path / "a.jsonl", {"entropy": drawn(0, 0.3, 0.3)["entropy"], column: falling()})
-    done = typed("fit", "a.jsonl", "--reward", column, "-o", "a.json", "-o", "-", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = typed("fit", "a.jsonl", "--reward", column, "-o", "a.json", "-o", "-", cwd=tmp_path, code=0)
     (entry,) = load(tmp_path / "a.json", "fit").runs
     fit = entry.result
     assert fit is not None
@@ -404,8 +404,7 @@ def test_scores_alone_are_lost(column, lost, tmp_path):
     assert (fit.keep is None) is (not lost)
     said = f"none: {column} is no score by its name"
     assert (said in " ".join(done.stdout.split())) is (not lost)
-    ahead = typed("predict", "a.json", cwd=tmp_path)
-    assert ahead.returncode == 0, ahead.stderr
+    ahead = typed("predict", "a.json", cwd=tmp_path, code=0)
     assert ("it has no step to keep" in " ".join(ahead.stdout.split())) is (not lost)
     for seed in range(2):
         columns = {"entropy": drawn(seed, 0.3, 0.3)["entropy"]}
@@ -495,16 +494,6 @@ def test_a_watcher_stops_by_scores_alone():
     assert not watcher.should_stop
 
 
-def test_by_what_is_no_score_no_run_is_over():
-    says = [stop_line_of(STEP, None, values, is_score=False).says for values in (falling(), np.zeros(N))]
-    assert says == ["not known", "not known"]
-    assert stop_line_of(STEP, None, falling(), is_score=False, steps=100).says == "finished"
-    assert [stop_line_of(STEP, None, values).says for values in (falling(), np.zeros(N))] == [
-        "broken",
-        "stop",
-    ]
-
-
 # -- one seed
 
 ALONG = Along(column="tokens", unit="tokens")
@@ -586,4 +575,4 @@ def test_the_exact_test_of_failures_has_no_other_beside_it():
     row = result.pairs[0]["failure_rate"]
     assert (row.decision, row.p_welch) == (Decision.below, None)
     assert "Welch" not in rendered(result, "text")
-    assert not has(result.findings, "scales-unlike")
+    assert not findings(result, "scales-unlike")

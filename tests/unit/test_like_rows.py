@@ -12,7 +12,7 @@ from entropylaw.logs.sources.content import Content
 from entropylaw.report import pages
 from entropylaw.results.result import replace
 from tests.pages import Page
-from tests.typed import typed
+from tests.typed import assert_says, typed
 from tests.unit.test_gate_units import COLUMN, write
 from tests.unit.test_report_index import named, row
 
@@ -83,8 +83,7 @@ def fitted(tmp_path_factory):
 
 def report(folder, *names):
     files = [f"{name}.fit.json" for name in names]
-    done = typed("report", *files, "-o", "pages", "--figures", "none", "--jobs", "1", "-q", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    typed("report", *files, "-o", "pages", "--figures", "none", "--jobs", "1", "-q", cwd=folder, code=0)
     return {name: (folder / "pages" / name).read_text() for name in ("report.md", "report.csv", "index.html")}
 
 
@@ -115,8 +114,11 @@ def test_a_table_of_percentages_has_the_unit_in_its_heads(fitted):
     text = (fitted / "b_percent.fit.json").read_text()
     (fitted / "again.fit.json").write_text(text.replace('"b_percent', '"d_percent'))
     text = report(fitted, "b_percent", "again")["report.md"].replace("\\", "")
-    assert "| run | so far | now, % | by step 585, % | state | keep | law |" in text
-    assert f"reward: {COLUMN}, in percent" in text
+    assert_says(
+        text,
+        "| run | so far | now, % | by step 585, % | state | keep | law |",
+        f"reward: {COLUMN}, in percent",
+    )
 
 
 def test_a_page_of_like_rewards_names_the_reward(fitted):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from entropylaw import InputError, read_runs
-from tests.typed import assert_error, typed, write_csv
+from tests.typed import assert_error, assert_says, typed, write_csv
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -23,16 +23,14 @@ def log(tmp_path: Path) -> Path:
 
 def hint(folder: Path, slug: str, *arguments: str, code: int = 2) -> str:
     """The second line of an error."""
-    done = typed(*arguments, cwd=folder)
-    assert_error(done, slug, code)
+    done = assert_error(typed(*arguments, cwd=folder), slug, code)
     (line,) = re.findall(rf"error\[{slug}\]: .+\n  (.+)", done.stderr)
     return str(line)
 
 
 def test_a_report_that_is_one_page_says_so(tmp_path: Path) -> None:
     write_csv(tmp_path / "log.csv", n=3)
-    done = typed("report", "log.csv", "-o", "l.html", cwd=tmp_path)
-    assert done.returncode == 4
+    done = typed("report", "log.csv", "-o", "l.html", cwd=tmp_path, code=4)
     assert "nothing was fitted: l.html was not written" in done.stderr
 
 
@@ -58,9 +56,7 @@ def test_a_wrong_setting_names_the_command_that_lists_them(log: Path) -> None:
     for text, slug in (("gaain = 3", "unknown-setting"), ("gain = 'x'", "bad-setting")):
         (log / "entropylaw.toml").write_text(text)
         (command,) = re.findall("`entropylaw (.*?)`", hint(log, slug, "fit", "mine.csv"))
-        done = typed(*command.split(), cwd=log)
-        assert done.returncode == 0
-        assert "gain" in done.stdout
+        assert "gain" in typed(*command.split(), cwd=log, code=0).stdout
 
 
 def test_a_log_in_place_of_a_command(log: Path) -> None:
@@ -75,10 +71,12 @@ def test_a_log_in_place_of_a_command(log: Path) -> None:
 
 def test_the_step_named_for_another_role(log: Path) -> None:
     flags = ("--step", "it", "--entropy", "policy/entropy")
-    done = typed("fit", "mine.csv", *flags, "--reward", "it", cwd=log)
-    assert_error(done, "same-column", 2)
-    assert "'it', which --reward names, is the step of run 'mine' already" in done.stderr
-    assert "those with numbers are 'policy/entropy', 'val/pass@1'" in done.stderr
+    done = assert_error(typed("fit", "mine.csv", *flags, "--reward", "it", cwd=log), "same-column", 2)
+    assert_says(
+        done.stderr,
+        "'it', which --reward names, is the step of run 'mine' already",
+        "those with numbers are 'policy/entropy', 'val/pass@1'",
+    )
 
 
 def test_columns_are_counted_alike(tmp_path: Path) -> None:
@@ -108,8 +106,7 @@ def test_a_report_into_a_file_of_another_kind(log: Path, target: str, slug: str,
     if works is not None:
         assert f"-o {works} for a folder" in said
         for place in re.findall(r"-o (\S+) for", said):
-            done = typed("report", "mine.csv", *FLAGS, "--figures", "none", "-o", place, cwd=log)
-            assert done.returncode == 0
+            typed("report", "mine.csv", *FLAGS, "--figures", "none", "-o", place, cwd=log, code=0)
 
 
 def test_a_folder_may_have_a_dot_in_its_name(log: Path) -> None:
@@ -120,8 +117,7 @@ def test_a_folder_may_have_a_dot_in_its_name(log: Path) -> None:
 
 def test_numbers_have_placeholders_and_examples_that_fit(log: Path) -> None:
     text = typed("fit", "--help").stdout
-    assert "--from-step STEP" in text
-    assert "--max-reward X" in text
+    assert_says(text, "--from-step STEP", "--max-reward X")
     assert hint(log, "bad-option", "fit", "mine.csv", "--max-reward", "x").startswith("give --max-reward 1;")
 
 

@@ -18,6 +18,7 @@ from entropylaw.results.result import replace
 from entropylaw.roles.select import select
 from tests.conftest import ROOT, clean_environment
 from tests.pages import Page
+from tests.typed import assert_says
 from tests.unit.test_phase_report import neither, ordered
 from tests.unit.test_report_samples import document, falling, refused, synthetic, without_entropy
 
@@ -45,8 +46,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
 def test_a_picture_is_drawn_on_the_axes_given_and_these_are_returned(name: str) -> None:
     axes = Figure().add_subplot()
     settings = dict(mpl.rcParams)
-    result = RESULTS[name]()
-    assert result.plot(axes) is axes
+    assert RESULTS[name]().plot(axes) is axes
     assert dict(mpl.rcParams) == settings
     assert axes.has_data() or axes.patches
     assert axes.get_xlabel()
@@ -115,8 +115,7 @@ def test_the_frame_of_a_forecast_has_the_probability_of_the_gain() -> None:
 
 def test_a_document_has_a_row_for_every_run_and_figures_for_a_few() -> None:
     page = Page(document(synthetic(), falling(), refused("short"))._repr_html_())  # type: ignore[attr-defined]
-    assert "fails" in page.text
-    assert "3 usable evaluations, expected at least 5" in page.text
+    assert_says(page.text, "fails", "3 usable evaluations, expected at least 5")
     many = document(*(replace(synthetic(), run=f"run {i}") for i in range(60)))
     page = Page(many._repr_html_())  # type: ignore[attr-defined]
     assert "svg" not in page.tags

@@ -40,11 +40,9 @@ def test_several_runs_are_an_index_with_their_pages_below(run, tmp_path):
     """Runs of names that ids of the page have, and one that cannot be fitted."""
     for name, n in (("main", 40), ("run", 30), ("short", 3)):
         write_csv(tmp_path / f"{name}.csv", n=n)
-    done = run("report", "main.csv", "run.csv", "short.csv", "-o", "out.html", *FAST)
-    assert done.returncode == 0
+    run("report", "main.csv", "run.csv", "short.csv", "-o", "out.html", *FAST, code=0)
     assert not (tmp_path / "runs").exists()
-    found = page(tmp_path)
-    assert {"#run:main", "#run:run", "#run:short"} <= found
+    assert {"#run:main", "#run:run", "#run:short"} <= page(tmp_path)
     text = (tmp_path / "out.html").read_text("utf-8")
     assert [f"<h1>{name}</h1>" in text for name in ("3 runs", "main", "run", "short")] == [True] * 4
     assert "report.csv" not in text

@@ -12,7 +12,7 @@ from entropylaw.documents.codec import decode, encode
 from entropylaw.option import options_of
 from entropylaw.options import CompareOptions, FitOptions, PhaseOptions
 from tests.conftest import HANGS, clean_environment
-from tests.typed import assert_error, write_csv
+from tests.typed import assert_error, assert_says, write_csv
 
 FITTING = {"fit", "compare", "report", "check"}
 WHOLE = {"fit", "compare"}
@@ -67,10 +67,8 @@ def test_help_groups_options_under_headings_and_h_is_help(run):
 
 @pytest.mark.parametrize("text", ["x", "0", "-1", "1.5", ""])
 def test_a_wrong_count_is_refused_with_flag_value_and_what_to_type(run, text):
-    done = run("fit", "log.csv", "--jobs", text)
-    assert_error(done, "bad-option", 2)
-    assert f"--jobs {text!r}, expected a whole number above 0" in done.stderr
-    assert "give --jobs 4" in done.stderr
+    done = assert_error(run("fit", "log.csv", "--jobs", text), "bad-option", 2)
+    assert_says(done.stderr, f"--jobs {text!r}, expected a whole number above 0", "give --jobs 4")
 
 
 @pytest.mark.parametrize(
@@ -112,8 +110,7 @@ def test_what_a_log_fits_by_can_not_be_said_of_a_stored_fit(run, lab):
 def test_an_option_of_fit_alone_is_refused_with_what_works(run, tmp_path, command, flag, key):
     write_csv(tmp_path / "log.csv", header="step,entropy,acc")
     call = command.format("log.csv").split()
-    done = run(*call, flag)
-    assert_error(done, "option-of-fit", 2)
+    done = assert_error(run(*call, flag), "option-of-fit", 2)
     name = flag.partition("=")[0].removeprefix("--")
     assert f"set {'columns.' * ('[columns]' in key)}{name} in entropylaw.toml" in done.stderr
     # In the settings file it holds for every command.
@@ -193,5 +190,4 @@ def test_the_script_is_shown_and_installed(in_shell, shell, tmp_path):
 def test_what_is_completed(run):
     for words, completed in (("fi", "fit"), ("fit --ga", "--gain"), ("plot forec", "forecast")):
         place = {"_ENTROPYLAW_COMPLETE": "complete_bash", "COMP_WORDS": f"entropylaw {words}"}
-        done = run(**place, COMP_CWORD=str(len(words.split())))
-        assert done.stdout.split() == [completed]
+        assert run(**place, COMP_CWORD=str(len(words.split()))).stdout.split() == [completed]

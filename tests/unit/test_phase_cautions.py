@@ -8,6 +8,7 @@ from entropylaw.analysis.phases import far_off, phase_cautions
 from entropylaw.results.phases import CurvePhases
 from entropylaw.results.result import Finding
 from tests.findings import made
+from tests.typed import assert_says
 
 STEP = np.arange(200.0)
 
@@ -78,9 +79,12 @@ def test_a_padded_first_point_is_named_in_a_sentence():
     padded[0] = 11.93
     found = cautions(curve(padded))[0]
     assert (found.code, found.values["vocabulary"]) == ("points-far-off", True)
-    assert "planning is far from its neighbours: 11.93 at step 0" in found.sentence
-    assert "logarithm of a vocabulary" in found.sentence
-    assert "may make or hide a rise" in found.sentence
+    assert_says(
+        found.sentence,
+        "planning is far from its neighbours: 11.93 at step 0",
+        "logarithm of a vocabulary",
+        "may make or hide a rise",
+    )
 
 
 def test_points_far_off_are_counted_and_the_noise_is_not():
@@ -90,8 +94,7 @@ def test_points_far_off_are_counted_and_the_noise_is_not():
     found = cautions(curve(values, "aggregate"))[0]
     assert (found.values["curve"], found.values["steps"]) == ("all tokens", (40.0, 80.0, 120.0))
     assert (found.values["others"], found.values["vocabulary"]) == (1, False)
-    assert "at step 40, " in found.sentence
-    assert " and 1 more" in found.sentence
+    assert_says(found.sentence, "at step 40, ", " and 1 more")
     assert "vocabulary" not in found.sentence
 
 

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from entropylaw import PhaseFit
-from entropylaw.analysis.rise import MOST_POINTS, blocked
+from entropylaw.analysis.rise import blocked
 from entropylaw.results.phases import CurvePhases, gaps
 from tests.conftest import ROOT
 from tests.laws import phases_of
@@ -125,6 +125,6 @@ def test_gaps() -> None:
 def test_no_block_reaches_over_a_gap() -> None:
     step = np.concatenate([np.arange(301.0), 900.0 + np.arange(300.0)])
     means, values = blocked(step, np.where(step < 500, 1.0, 3.0))
-    assert means.size <= MOST_POINTS
+    assert means.size <= 150
     assert set(values.tolist()) == {1.0, 3.0}
     assert not ((means > 300.0) & (means < 900.0)).any()

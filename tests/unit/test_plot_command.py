@@ -96,8 +96,7 @@ def test_figures_of_a_report_and_of_phases(run, stored):
 )
 def test_what_cannot_be_drawn_is_refused(run, stored, tmp_path, arguments, code, slug, said):
     figure, source, *rest = arguments
-    done = run("plot", figure, stored.get(source, source), *rest)
-    assert_error(done, slug, code)
+    done = assert_error(run("plot", figure, stored.get(source, source), *rest), slug, code)
     assert said in " ".join(done.stderr.split())
     assert not list(tmp_path.glob("a*"))
 
@@ -105,8 +104,7 @@ def test_what_cannot_be_drawn_is_refused(run, stored, tmp_path, arguments, code,
 @pytest.mark.parametrize(("width", "pixels"), [("single", 1020), ("double", 2070), ("5.5", 1650)])
 def test_a_figure_is_as_wide_as_a_paper_s_column(run, stored, tmp_path, width, pixels):
     for figure, source in (("law", "one"), ("forecast", "one"), ("phases", "phases")):
-        done = run("plot", figure, stored[source], "-o", "a.png", "--width", width, "-q")
-        assert done.returncode == 0, done.stderr
+        run("plot", figure, stored[source], "-o", "a.png", "--width", width, "-q", code=0)
         with Image.open(tmp_path / "a.png") as image:
             assert image.width == pixels
 
@@ -124,6 +122,5 @@ def test_a_title_can_be_left_out(run, lab, tmp_path):
 
 @pytest.mark.parametrize("width", ["wide", "1", "nan", "-3", "1e9"])
 def test_a_width_that_is_none_is_refused(run, lab, width):
-    done = run("plot", "law", LOG, f"--width={width}", "-o", "law.png")
-    assert done.returncode == 2
+    done = run("plot", "law", LOG, f"--width={width}", "-o", "law.png", code=2)
     assert done.stderr.startswith("error[bad-option]: --width ")

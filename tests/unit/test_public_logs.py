@@ -66,9 +66,7 @@ def test_a_run_fits_a_terminal(run, name):
 def test_the_law_is_refused_where_a_first_evaluation_carries_it(run):
     """The answer format is learned before step 10: without that evaluation there is no relation."""
     log = next(path for path in LOGS if path.name == "qwen2-7b_math_megatron.log")
-    done = run("fit", log, "-o", "-")
-    assert done.returncode == 0
-    assert "undecided: no clear slope" in done.stdout
+    assert "undecided: no clear slope" in run("fit", log, "-o", "-", code=0).stdout
     details = run("fit", log, "--details", "-o", "-").stdout
     assert "the first evaluation is off the curve of the others" in " ".join(details.split())
 

@@ -21,10 +21,9 @@ from entropylaw.pipeline import answers, pages, pool, site, steps
 from entropylaw.pipeline.cache import Cache
 from entropylaw.pipeline.pages import Making
 from entropylaw.pipeline.site import only_writer, tasks_of
-from entropylaw.report.pages import Neighbour
 from entropylaw.results.result import replace
 from tests.conftest import DAY, HANGS, NIGHTLY, clean_environment
-from tests.typed import assert_error
+from tests.typed import assert_error, assert_says
 
 
 def log(path: Path, seed: int = 0, n: int = 40) -> Path:
@@ -64,8 +63,7 @@ def test_what_has_not_changed_is_not_done_again(run, logs, tmp_path):
     command = ("report", "logs", "-o", "out", *QUICK)
     assert run(*command).returncode == 0
     before = times(tmp_path / "out")
-    again = run(*command)
-    assert "4 runs, 4 fitted, 4 of them as before" in again.stderr
+    assert "4 runs, 4 fitted, 4 of them as before" in run(*command).stderr
     log(logs / "run-1.csv", seed=9)
     changed = run(*command)
     assert "3 of them as before" in changed.stderr
@@ -74,8 +72,7 @@ def test_what_has_not_changed_is_not_done_again(run, logs, tmp_path):
         "runs/run-1.html",
         "runs/run-1.json",
     }
-    other = run(*command, "--level", "0.9")
-    assert "as before" not in other.stderr
+    assert "as before" not in run(*command, "--level", "0.9").stderr
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -134,22 +131,17 @@ def test_the_number_of_processes_does_not_matter(run, logs, tmp_path):
 def test_one_bad_run_stops_no_other(run, logs, tmp_path):
     (logs / "short.csv").write_text("step,entropy,reward\n0,1,0.1\n5,0.5,0.2\n")
     (logs / "torn.csv").write_bytes(b"PAR1\xff\x00")
-    done = run("report", "logs", "nosuch.csv", "-o", "out", *QUICK)
-    assert done.returncode == 0
-    assert "error[file-not-found]" in done.stderr
-    assert "error[too-few-evaluations]: short" in done.stderr
-    page = (tmp_path / "out" / "runs" / "short.html").read_text()
-    assert "too-few-evaluations" in page
-    strict = run("report", "logs", "nosuch.csv", "-o", "out", *QUICK, "--strict")
-    assert strict.returncode == 4
+    done = run("report", "logs", "nosuch.csv", "-o", "out", *QUICK, code=0)
+    assert_says(done.stderr, "error[file-not-found]", "error[too-few-evaluations]: short")
+    assert "too-few-evaluations" in (tmp_path / "out" / "runs" / "short.html").read_text()
+    run("report", "logs", "nosuch.csv", "-o", "out", *QUICK, "--strict", code=4)
 
 
 @pytest.mark.usefixtures("undrawn", "one_cache")
 def test_nothing_fitted_leaves_the_old_index(run, logs, tmp_path):
     run("report", "logs", "-o", "out", *QUICK)
     index = (tmp_path / "out" / "index.html").read_bytes()
-    done = run("report", "nosuch.csv", "-o", "out", *QUICK)
-    assert_error(done, "file-not-found", 3)
+    assert_error(run("report", "nosuch.csv", "-o", "out", *QUICK), "file-not-found", 3)
     assert (tmp_path / "out" / "index.html").read_bytes() == index
 
 
@@ -161,8 +153,7 @@ def test_stored_fits_and_folders_of_them(run, logs, tmp_path):
     assert contents(tmp_path / "stored") == contents(tmp_path / "fresh")
     assert_error(run("report", "reports", "-o", "x", "--gain", "0.5"), "fit-is-fixed", 2)
     for place in ("fresh", "fresh/report.json"):
-        again = run("report", place, "-o", "again", *QUICK)
-        assert again.returncode == 0, again.stderr
+        run("report", place, "-o", "again", *QUICK, code=0)
         assert contents(tmp_path / "again") == contents(tmp_path / "fresh")
     (tmp_path / "reports" / "runs.fit.json").rename(tmp_path / "fresh" / "runs.fit.json")
     beside = run("report", "fresh", "-o", "again", *QUICK).stderr
@@ -240,9 +231,7 @@ def test_ctrl_c_leaves_a_usable_report(run, logs, tmp_path, monkeypatch):
         return real(*futures, **options)
 
     monkeypatch.setattr(pool, "wait", interrupted)
-    done = run("report", "logs", "-o", "out", *QUICK[:3], "2")
-    assert done.returncode == 130, done.stderr
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in run("report", "logs", "-o", "out", *QUICK[:3], "2", code=130).stderr
     index = json.loads((tmp_path / "out" / "report.json").read_text())
     # At most four are ready at a time.
     assert 3 <= len(index["rows"]) <= 12
@@ -305,7 +294,8 @@ def test_order_and_names_of_many_runs(tmp_path):
     assert len({task.slug for task in gathered.tasks}) == 3
     assert gathered.tasks[-1].name == "run-10"
     second = gathered.tasks[1]
-    assert gathered.tasks[0].neighbours[1] == Neighbour(run=second.name, href=f"{second.slug}.html")
+    beside = gathered.tasks[0].neighbours[1]
+    assert (beside.run, beside.href) == (second.name, f"{second.slug}.html")
     assert gathered.tasks[0].making.kinds == ("svg", "png", "pdf")
 
 
@@ -319,11 +309,9 @@ def test_summaries_of_tokens_have_phases(run, tmp_path):
         pa.table({"step": step, "entropy": entropy, "is_planning": planning}), tmp_path / "tokens.parquet"
     )
     assert run("tokens", "tokens.parquet", "-o", "steps.parquet").returncode == 0
-    done = run("report", "steps.parquet", "-o", "out", "--figures", "svg")
-    assert done.returncode == 0, done.stderr
+    done = run("report", "steps.parquet", "-o", "out", "--figures", "svg", code=0)
     assert "no-reward-column" in done.stderr
-    page = (tmp_path / "out" / "runs" / "steps.html").read_text()
-    assert "Phases of steps" in page
+    assert "Phases of steps" in (tmp_path / "out" / "runs" / "steps.html").read_text()
     assert load(tmp_path / "out" / "runs" / "steps.json", "report").phases[0].result is not None
 
 

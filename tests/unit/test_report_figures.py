@@ -17,7 +17,6 @@ from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
 from entropylaw import FitError
-from entropylaw.arrays import FloatArray
 from entropylaw.documents.document import Entry, FitDocument
 from entropylaw.report.figures import NAMED, palette, plotting
 from entropylaw.report.figures.forecast import forecast_figure
@@ -54,12 +53,8 @@ RUNS: dict[str, Callable[[], Entry]] = {
 }
 
 
-def words_of(figure: Figure) -> list[Text]:
-    return [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
-
-
 def text_of(figure: Figure) -> str:
-    return "\n".join(text.get_text() for text in words_of(figure))
+    return "\n".join(text.get_text() for text in figure.findobj(Text) if text.get_visible())
 
 
 @cache
@@ -166,7 +161,7 @@ def test_the_reward_at_zero_of_every_lab_run_is_inside_the_axes_with_its_interva
         assert_words_can_be_read(forecast_figure(fit))
 
 
-def drawn_lines(entry: Entry) -> dict[str, FloatArray]:
+def drawn_lines(entry: Entry) -> dict[str, np.ndarray]:
     """Name of a curve → the entropies over which it is drawn."""
     lines = law_figure(entry).axes[0].get_lines()
     return {str(line.get_label()): line.get_xdata() for line in lines}

@@ -21,6 +21,7 @@ from entropylaw.results.result import replace
 from entropylaw.results.state import State
 from tests.laws import fit_arrays
 from tests.made import report_runs, run_report
+from tests.typed import assert_says
 from tests.unit.test_report_samples import (
     by_hand,
     document,
@@ -65,9 +66,12 @@ def test_report_of_a_thousand_runs_says_what_it_leaves_out() -> None:
     assert len(text.encode()) <= 60_000
     shown = len(re.findall(r"^\| run ", text, re.MULTILINE)) - 1
     assert 100 < shown < 1000
-    assert f"*Left out of this text: {1000 - shown} rows;" in text
-    assert "*Left out of this text: 1000 more runs; see their pages.*" in text
-    assert "Left out of this text: 280 more warnings" in text
+    assert_says(
+        text,
+        f"*Left out of this text: {1000 - shown} rows;",
+        "*Left out of this text: 1000 more runs; see their pages.*",
+        "Left out of this text: 280 more warnings",
+    )
 
 
 def test_report_takes_documents_only_while_there_is_room() -> None:

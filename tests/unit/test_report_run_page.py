@@ -16,6 +16,7 @@ from entropylaw.results.result import replace
 from tests.findings import stated
 from tests.made import of_reports, run_report
 from tests.pages import Page
+from tests.typed import assert_says
 from tests.unit.test_report_index import phases, phases_refused, row, rows
 from tests.unit.test_report_samples import (
     HOSTILE,
@@ -148,8 +149,7 @@ def test_a_page_is_a_sentence_two_figures_and_sections_that_open() -> None:
 def test_cautions_are_open_and_a_refusal_is_not_folded() -> None:
     text = page(run_by_hand(by_hand(findings=stated("caution", "one", "two"))))
     (opened,) = re.findall(r"<details class=part open>(.*?)</details>", text, re.DOTALL)
-    assert "one" in Page(opened).text
-    assert "two" in Page(opened).text
+    assert_says(Page(opened).text, "one", "two")
     assert none().index("This run could not be fitted.") < none().index("<details")
     assert none().index("<dt>why</dt>") < none().index("<details")
 
@@ -174,8 +174,11 @@ def test_the_page_of_a_run_without_an_entropy_has_all_but_the_law() -> None:
 
 def test_what_is_not_there_is_said() -> None:
     few = Page(short()).text
-    assert "There is no forecast: 7 usable evaluations, a forecast needs at least 8." in few
-    assert "The phases could not be fitted: 6 entropies of planning, expected at least 20." in few
+    assert_says(
+        few,
+        "There is no forecast: 7 usable evaluations, a forecast needs at least 8.",
+        "The phases could not be fitted: 6 entropies of planning, expected at least 20.",
+    )
     assert "The log has no entropy of planning or of execution tokens." in Page(failing()).text
 
 

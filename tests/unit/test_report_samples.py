@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from entropylaw import Estimate, Fit, FitError, Run
+from entropylaw import Estimate, Fit, FitError, Forecast, Run
 from entropylaw.analysis.entropy_ahead import entropy_drop
-from entropylaw.documents.document import Entry, FitDocument, FitOptions, InputFile
-from entropylaw.logs.source import Meaning, Source
-from entropylaw.results import Curve, FormAnswer, LawTests, Residuals, Verdict, Why
+from entropylaw.documents.document import Entry, FitDocument
+from entropylaw.logs.source import Source
+from entropylaw.options import FitOptions
+from entropylaw.results import Curve, Verdict, Why
 from entropylaw.results.columns import Choice
-from entropylaw.results.forecast import Forecast, LawAhead
 from entropylaw.results.law import LawFit
 from entropylaw.results.result import Finding, replace
-from entropylaw.results.state import Kept, State, Word
+from entropylaw.results.state import State
 from entropylaw.roles.series import Series
-from tests.findings import stated
+from tests.findings import made, stated
 from tests.laws import fit_arrays
 
 HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# $x$ 日本"
@@ -25,15 +25,16 @@ HOSTILE = "../../etc/<script>alert('x')</script>\"|`a` [b](http://c.example)\n# 
 
 def choice(role: str, column: str, kind: str | None = None) -> Choice:
     entropy = role == "entropy"
-    meaning = Meaning(
-        role=role,
-        trainer="verl",
-        kind=kind,
-        unit="nats" if entropy else None,
-        aggregation="token mean" if entropy else None,
-        timing="before the update",
-    )
-    return Choice(
+    meaning = {
+        "role": role,
+        "trainer": "verl",
+        "kind": kind,
+        "unit": "nats" if entropy else None,
+        "aggregation": "token mean" if entropy else None,
+        "timing": "before the update",
+    }
+    return made(
+        Choice,
         column=column,
         meaning=meaning,
         why="the catalog knows it",
@@ -91,8 +92,9 @@ def refused(name: str = "short") -> Entry:
 
 def document(*runs: Entry, warnings: tuple[str, ...] = ()) -> FitDocument:
     paths = sorted({run.path for run in runs})
-    return FitDocument(
-        inputs=tuple(InputFile(path=path, sha256="ab" * 32, format="csv", rows=120) for path in paths),
+    return made(
+        FitDocument,
+        inputs=[{"path": path, "sha256": "ab" * 32, "format": "csv", "rows": 120} for path in paths],
         settings=FitOptions(),
         runs=runs,
         warnings=warnings,
@@ -106,34 +108,34 @@ def estimate(value: float | None, low: float | None, high: float | None, note: s
     )
 
 
-def state_by_hand(word: Word = "rising", **changed: Any) -> State:
+def state_by_hand(word: str = "rising", **changed: Any) -> State:
     """A state whose every number is chosen here; what belongs to the word is ``changed``."""
-    kept = Kept(step=90.0, level=0.7684, p_better=0.0, is_last=True)
-    state = State(
-        word=word,
-        since=60.0,
-        last_step=90.0,
-        change=estimate(0.0312, 0.021, 0.0414),
-        would_show=0.0151,
-        now=estimate(0.7684, 0.757, 0.779),
-        gained=estimate(0.4843, 0.461, 0.508),
-        gain=0.01,
-        noise=0.0123,
-        keep=kept,
-    )
-    return replace(state, **changed)
+    fields = {
+        "word": word,
+        "since": 60.0,
+        "last_step": 90.0,
+        "change": estimate(0.0312, 0.021, 0.0414),
+        "would_show": 0.0151,
+        "now": estimate(0.7684, 0.757, 0.779),
+        "gained": estimate(0.4843, 0.461, 0.508),
+        "gain": 0.01,
+        "noise": 0.0123,
+        "keep": {"step": 90.0, "level": 0.7684, "p_better": 0.0, "is_last": True},
+    }
+    return made(State, **(fields | changed))
 
 
 def lost_by_hand() -> State:
     """That of a run that lost its reward."""
-    kept = Kept(step=40.0, level=0.7513, p_better=0.999, is_last=False)
+    kept = {"step": 40.0, "level": 0.7513, "p_better": 0.999, "is_last": False}
     now = estimate(0.0123, 0.002, 0.0226)
     return state_by_hand("broken", since=70.0, now=now, keep=kept, lost=(0.7513, 0.0123))
 
 
 def ahead_by_hand(p_gain: float = 0.71) -> Forecast:
     """A forecast for half as many steps again, with the probability of a gain of .01."""
-    return Forecast(
+    return made(
+        Forecast,
         run="by hand",
         n=10,
         block=1,
@@ -147,7 +149,7 @@ def ahead_by_hand(p_gain: float = 0.71) -> Forecast:
         gain=0.01,
         entropies=(estimate(0.06, 0.02, 0.1),),
         spent=estimate(85.3, 71.2, 104.0),
-        law=LawAhead(rewards=(0.7814,), error=0.0131, last_value_error=0.0224),
+        law={"rewards": (0.7814,), "error": 0.0131, "last_value_error": 0.0224},
         level=0.95,
         dropped={},
     )
@@ -173,22 +175,29 @@ def by_hand(
     mean = tuple(float(0.8 - 0.3 * np.expm1(h)) for h in grid)
     probability = {"law": 0.9, "line": 0.08, "rate": 0.0199, "constant": 0.0001}
     forms = [
-        FormAnswer(
-            form=name,
-            formula=name,
-            parameters=2,
-            probability=probability[name],
-            residual_sd=0.02,
-            shapes={"k": estimate(1.2, 0.4, 2.1)} if name == "rate" else {},
-        )
+        {
+            "form": name,
+            "formula": name,
+            "parameters": 2,
+            "probability": probability[name],
+            "residual_sd": 0.02,
+            "shapes": {"k": estimate(1.2, 0.4, 2.1)} if name == "rate" else {},
+        }
         for name in probability
     ]
-    made = LawFit(
+    answer = made(
+        LawFit,
         run="by hand",
         n=10,
         verdict=verdict,
         why=why,
-        tests=LawTests(odds_entropy=41.0, odds_law=52.0, odds_line=2.5, odds_step=1200.0, p_direction=0.9995),
+        tests={
+            "odds_entropy": 41.0,
+            "odds_law": 52.0,
+            "odds_line": 2.5,
+            "odds_step": 1200.0,
+            "p_direction": 0.9995,
+        },
         a=estimate(0.30012, 0.2741, 0.3265),
         b=estimate(1.1, 1.04, 1.16),
         ceiling=estimate(0.8001, 0.7712, 0.8291),
@@ -200,7 +209,13 @@ def by_hand(
         p_term=0.21,
         p_first=0.04,
         p_no_curve=0.01,
-        residuals=Residuals(sd=0.0123, lag1=-0.2, effective_n=7.81, drift_share=0.25, long_memory=0.004),
+        residuals={
+            "sd": 0.0123,
+            "lag1": -0.2,
+            "effective_n": 7.81,
+            "drift_share": 0.25,
+            "long_memory": 0.004,
+        },
         r_squared=0.981,
         step=step,
         entropy=entropy,
@@ -212,15 +227,15 @@ def by_hand(
         level=0.95,
         dropped={"a value is missing or not finite": 2},
     )
-    made = replace(made, **(law or {}))
+    answer = replace(answer, **(law or {}))
     fit = Fit(
         run="by hand",
         level=0.95,
-        max_reward=made.max_reward,
+        max_reward=answer.max_reward,
         state=state or state_by_hand(),
         gain=0.01,
         forecast=forecast or ahead_by_hand(),
-        law=made,
+        law=answer,
         findings=stated("caution", "reward looks smoothed") if findings is None else findings,
     )
     # As if it had been computed from the posteriors, which this law does not have.

@@ -28,7 +28,7 @@ from entropylaw.samples.numbers import Counts
 from entropylaw.samples.options import SampleOptions
 from tests.conftest import ROOT
 from tests.laws import fit_arrays
-from tests.typed import assert_error
+from tests.typed import assert_error, assert_says
 from tests.unit.test_sample_numbers import counts_of
 from tests.unit.test_samples import write
 
@@ -166,8 +166,7 @@ def test_fates_of_chances_that_no_family_has() -> None:
 
 @pytest.mark.parametrize("format", ["text", "markdown", "csv", "latex"])
 def test_every_medium_has_pass_at_k(format: str) -> None:
-    made = document()
-    assert "pass" in rendered(made, format)
+    assert "pass" in rendered(document(), format)
     pair = rendered(document(against=0), format)
     assert "0.59" in pair
     if format == "text":
@@ -242,8 +241,7 @@ def test_every_group_is_compared(run: Any, tmp_path: Path) -> None:
     assert [pair.base for pair in by_step.against] == [f"step 0, run '{name}_s0'" for name in names]
     alone = samples(COUNTS, against=0)
     assert by_step.against[1].at_k == alone.against[0].at_k
-    other = samples(*RUNS, by="run", against=RUNS[0], only=("step=400",))
-    assert len(other.against) == 3
+    assert len(samples(*RUNS, by="run", against=RUNS[0], only=("step=400",)).against) == 3
     table = rendered(by_step, "csv").splitlines()
     assert table[0].startswith("compared,against,k,now,base,difference,")
     assert len(table) == 1 + 3 * len(alone.against[0].at_k)
@@ -253,12 +251,10 @@ def test_every_group_is_compared(run: Any, tmp_path: Path) -> None:
     gates = ("--fail-if", "lost_problems>50", "--fail-if", "pass@1.difference<-0.5")
     checked = run("check", str(path), *gates, "--format", "json")
     assert [case["outcome"] for case in json.loads(checked.stdout)["cases"]] == ["passed"] * 6
-    refused = run("plot", "pass_pair", str(path), "-o", "x.svg")
-    assert_error(refused, "which-run", 2)
+    refused = assert_error(run("plot", "pass_pair", str(path), "-o", "x.svg"), "which-run", 2)
     assert "holds 2 comparisons" in refused.stderr
     hint = shlex.split(refused.stderr.rpartition("such as ")[2])
-    drawn = run("plot", "pass_pair", str(path), "-o", "x.svg", *hint)
-    assert drawn.returncode == 0, drawn.stderr
+    run("plot", "pass_pair", str(path), "-o", "x.svg", *hint, code=0)
     assert (tmp_path / "x.svg").exists()
     rows = [{"problem": f"p{i}", "right": i % 2, "budget": b} for b in (1, 2) for i in range(9)]
     rows += [{"problem": f"q{i}", "right": 1, "budget": 3} for i in range(9)]
@@ -323,10 +319,9 @@ def test_gates(run: Any, tmp_path: Path) -> None:
     path, plain = tmp_path / "x.samples.json", tmp_path / "y.samples.json"
     path.write_text(dumps(document(against=0).to_json()), encoding="utf-8")
     gates = [word for gate in GATES for word in ("--fail-if", gate)]
-    result = run("check", str(path), *gates, "--format", "json")
+    result = run("check", str(path), *gates, "--format", "json", code=5)
     found = {case["gate"]: case["outcome"] for case in json.loads(result.stdout)["cases"]}
     assert found == GATES
-    assert result.returncode == 5
     plain.write_text(dumps(document().to_json()), encoding="utf-8")
     result = run("check", str(plain), "--fail-if", "lost_problems>5", "--fail-if", "pass@1.difference<0")
     assert result.stdout.count("the samples were compared with no others") == 2
@@ -334,10 +329,12 @@ def test_gates(run: Any, tmp_path: Path) -> None:
         "check", str(path), "--fail-if", "maj@3<0.5", "--fail-if", "pass@3.difference<0", "--format", "json"
     )
     reasons = " ".join(json.loads(other.stdout)["cases"][i]["sentence"] for i in (0, 1))
-    assert "no maj@3 for this run; it has 'maj@2', 'maj@4'" in reasons
-    assert "it has 'pass@1.difference', 'pass@2.difference'" in reasons
-    wrong = run("check", str(plain), "--fail-if", "pass@64<80")
-    assert wrong.returncode == 2
+    assert_says(
+        reasons,
+        "no maj@3 for this run; it has 'maj@2', 'maj@4'",
+        "it has 'pass@1.difference', 'pass@2.difference'",
+    )
+    wrong = run("check", str(plain), "--fail-if", "pass@64<80", code=2)
     assert "pass@64<80%" in wrong.stderr
 
 
@@ -350,10 +347,8 @@ def test_what_a_figure_of_samples_needs_is_said_of_samples(
 ) -> None:
     rows = [{"step": step, "problem": f"p{i}", "right": i % 2} for step in (0, 1) for i in range(9)]
     table = write(tmp_path / "a.csv", rows)
-    written = run("samples", str(table), "--against", "0", "-o", "a.json")
-    assert written.returncode == 0, written.stderr
-    refused = run("plot", figure, "a.json", "-o", "a.svg")
-    assert_error(refused, "nothing-to-draw", 4)
+    run("samples", str(table), "--against", "0", "-o", "a.json", code=0)
+    refused = assert_error(run("plot", figure, "a.json", "-o", "a.svg"), "nothing-to-draw", 4)
     hint = refused.stderr.splitlines()[-1]
     assert said in hint
     assert "evaluations" not in refused.stderr
@@ -362,12 +357,10 @@ def test_what_a_figure_of_samples_needs_is_said_of_samples(
 def test_the_command_writes_every_format(run: Any, tmp_path: Path) -> None:
     targets = [tmp_path / f"x.{suffix}" for suffix in ("parquet", "csv", "json", "md", "txt", "tex", "html")]
     outputs = [word for target in targets for word in ("-o", str(target))]
-    result = run("samples", str(COUNTS), *outputs)
-    assert result.returncode == 0, result.stderr
+    run("samples", str(COUNTS), *outputs, code=0)
     assert all(target.stat().st_size for target in targets)
     for name in ("pass_at_k", "distinct_right"):
-        drawn = run("plot", name, str(targets[2]), "-o", str(tmp_path / f"{name}.svg"))
-        assert drawn.returncode == 0, drawn.stderr
+        run("plot", name, str(targets[2]), "-o", str(tmp_path / f"{name}.svg"), code=0)
         assert (tmp_path / f"{name}.svg").read_bytes().startswith(b"<svg")
     alone = run("plot", "pass_pair", str(targets[2]), "-o", str(tmp_path / "pair.svg"))
     assert (alone.returncode, "--against BASE" in alone.stderr) == (4, True)
@@ -376,8 +369,7 @@ def test_the_command_writes_every_format(run: Any, tmp_path: Path) -> None:
     assert table["pass@1"].to_pylist()[-1] == pytest.approx(0.8246875)
     columns = run("samples", "columns", str(COUNTS))
     assert "problem           prompt" in columns.stdout
-    again = run("samples", str(targets[0]), "-o", str(targets[0]))
-    assert again.returncode in (2, 3)
+    assert run("samples", str(targets[0]), "-o", str(targets[0])).returncode in (2, 3)
 
 
 def runs_of(tmp_path: Path, steps: list[int], names: tuple[str, ...] = ("r0",)) -> list[Run]:
@@ -487,6 +479,4 @@ def test_arms_are_compared_at_equal_pass_at_1(run: Any, tmp_path: Path) -> None:
     assert run("samples", *tables, "--by", "run", "-q", "-o", str(path)).returncode == 0
     logs = [str(folder / "metrics.parquet") for folder in folders]
     more = ("--join", str(path), "--at-equal", "pass@1", "--reward", "distinct_right")
-    result = run("compare", *logs, *more)
-    assert result.returncode == 0, result.stderr
-    assert "at equal pass@1" in result.stdout
+    assert "at equal pass@1" in run("compare", *logs, *more, code=0).stdout

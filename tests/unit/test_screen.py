@@ -31,8 +31,7 @@ def words(text: str) -> list[str]:
 
 @pytest.mark.parametrize("log", drawn(map(str, RUNS), 10), ids=lambda path: "/".join(Path(path).parts[-2:]))
 def test_a_screen_is_short_and_says_nothing_twice_and_denies_nothing(tmp_path, log):
-    done = typed("fit", Path(log) / "metrics.parquet", "-o", "fit.json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    typed("fit", Path(log) / "metrics.parquet", "-o", "fit.json", cwd=tmp_path, code=0)
     (run,) = load(tmp_path / "fit.json", "fit").runs
     shown = {format: rendered(run, format) for format in ("text", "details")}
     check_screen(shown["text"], run.result)

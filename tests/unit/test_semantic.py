@@ -99,8 +99,7 @@ COLUMNS = TokenColumns(
 
 def scanned(table, grams=GRAMS, batch=None, columns=COLUMNS, **options):
     scan = GramScan(grams, columns, **options)
-    out = pa.Table.from_batches(scan.batches(table.to_batches(max_chunksize=batch)))
-    return scan, out
+    return scan, pa.Table.from_batches(scan.batches(table.to_batches(max_chunksize=batch)))
 
 
 def test_the_scan_by_hand():

@@ -94,8 +94,7 @@ def test_domains_that_alternate_are_those_of_evaluations() -> None:
 )
 def test_columns_that_are_not_there(stage: str, domain: str | None, slug: str, hint: str) -> None:
     run = read(table(other=["x"] * 401), "stage")
-    error = refused(slug, stages_of, run, stage, domain, "val_acc", kind=UsageError)
-    assert hint in error.hint
+    assert hint in refused(slug, stages_of, run, stage, domain, "val_acc", kind=UsageError).hint
 
 
 STAGES = (
@@ -210,8 +209,7 @@ def test_stages_of_logs_are_compared_also_of_one_arm(tmp_path: Any) -> None:
         lines = ["step,actor/entropy,val_acc,stage"]
         lines += [f"{i},{entropy[i]},{reward[i]},{'rl' if i < 20 else 'sft'}" for i in range(40)]
         (tmp_path / f"run_s{seed}.csv").write_text("\n".join(lines))
-    done = typed("compare", *(f"run_s{i}.csv" for i in range(3)), "--stage", "stage", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = typed("compare", *(f"run_s{i}.csv" for i in range(3)), "--stage", "stage", cwd=tmp_path, code=0)
     assert "sft against rl, pairs of one run" in done.stdout
     assert "higher" in done.stdout.splitlines()[1]
     # Gates on differences are unknown where a run is in none, as without stages.
@@ -219,13 +217,13 @@ def test_stages_of_logs_are_compared_also_of_one_arm(tmp_path: Any) -> None:
     (tmp_path / "run_s4.parquet").write_bytes(b"PAR1 and nothing else")
     for options in ((), ("--at-equal", "step")):
         logs = [f"arm={name}" for name in ("run_s*.csv", "run_s4.parquet")]
-        done = typed("compare", *logs, "--stage", "stage", *options, "-o", "x.json", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        done = typed("compare", *logs, "--stage", "stage", *options, "-o", "x.json", cwd=tmp_path, code=0)
         missing = load(tmp_path / "x.json", "comparison").missing
         assert {(one.run, one.arm, one.read) for one in missing} == {
             ("run_s3", "arm", True),
             ("run_s4", "arm", False),
         }
     write_csv(tmp_path / "x_s0.csv", n=30)
-    done = typed("compare", "run_s0.csv", "x_s0.csv", "--domain", "d", cwd=tmp_path)
-    assert_error(done, "domain-without-stage", 2)
+    done = assert_error(
+        typed("compare", "run_s0.csv", "x_s0.csv", "--domain", "d", cwd=tmp_path), "domain-without-stage", 2
+    )

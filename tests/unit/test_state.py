@@ -262,6 +262,5 @@ def test_what_was_gained_is_covered(rise):
 @pytest.mark.parametrize("value", [0.0, 0.62, -3.0])
 def test_a_reward_that_never_moved_is_said_to_be_the_same(value):
     fit = entropylaw.fit(reward=np.full(30, value), step=np.arange(30.0))
-    text = " ".join(str(fit).split())
-    assert "the same at all evaluations since step 0" in text
+    assert "the same at all evaluations since step 0" in " ".join(str(fit).split())
     assert (fit.state.word, fit.no_forecast is None) == ("flat", False)

@@ -10,7 +10,7 @@ from entropylaw.analysis.stop import exploded_since
 from entropylaw.report.words import stop_words
 from entropylaw.results.result import replace
 from tests.laws import stop_line_of
-from tests.typed import typed
+from tests.typed import assert_says, typed
 
 STEP = np.arange(0.0, 400.0, 8.0)
 
@@ -121,8 +121,11 @@ def test_exploded_above_twice_the_lowest_level_and_below_the_best_reward():
     falling = np.concatenate([climbing(30), np.linspace(0.66, 0.58, 20)])
     line = stop_line_of(*run(falling, entropy))
     assert (line.says, line.exploded_since) == ("exploded", since)
-    assert "exploded: the entropy is above twice its lowest level since step " in stop_words(line)
-    assert "; the reward is below its best · step 392 · reward " in stop_words(line)
+    assert_says(
+        stop_words(line),
+        "exploded: the entropy is above twice its lowest level since step ",
+        "; the reward is below its best · step 392 · reward ",
+    )
     lost = stop_line_of(*run(np.concatenate([climbing(30), np.zeros(20)]), entropy))
     assert lost.says == "broken"
     assert "by step" not in stop_words(lost)
@@ -175,8 +178,7 @@ def log(tmp_path):
 def test_the_row_the_document_and_the_gate(log):
     printed = typed("fit", "run.jsonl", "--steps", "800", "--cost-per-step", "0.5", "--no-save", cwd=log)
     text = " ".join(printed.stdout.split())
-    assert "broken" in text
-    assert "408 steps to step 800 cost 204" in text
+    assert_says(text, "broken", "408 steps to step 800 cost 204")
     document = json.loads(typed("fit", "run.jsonl", "--format", "json", "--no-save", cwd=log).stdout)
     line = document["runs"][0]["result"]["stop_line"]
     assert (line["says"], line["state"]["since"], line["cost"], line["reward"]) == (
@@ -186,17 +188,14 @@ def test_the_row_the_document_and_the_gate(log):
         "val_acc",
     )
     gates = ("--fail-if", "stop_line=='broken'", "--fail-if", "stop_line=='stop'")
-    done = typed("check", "run.jsonl", *gates, cwd=log)
-    assert done.returncode == 5
-    assert "TRIPPED       run  stop_line=='broken'" in done.stdout
-    assert "passed        run  stop_line=='stop'" in done.stdout
+    done = typed("check", "run.jsonl", *gates, cwd=log, code=5)
+    assert_says(done.stdout, "TRIPPED       run  stop_line=='broken'", "passed        run  stop_line=='stop'")
 
 
 @pytest.mark.parametrize("flag", ["--steps", "--cost-per-step"])
 def test_a_planned_end_and_a_cost_are_above_0(log, flag):
     for value in ("-5", "0"):
-        done = typed("fit", "run.jsonl", flag, value, "--no-save", cwd=log)
-        assert done.returncode == 2
+        done = typed("fit", "run.jsonl", flag, value, "--no-save", cwd=log, code=2)
         assert f"error[bad-option]: {flag} '{value}', expected a " in done.stderr
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from entropylaw import InputError, read_runs
 from entropylaw.roles.select import select
-from tests.typed import typed
+from tests.typed import assert_says, typed
 
 N = 40
 STEP = np.arange(N)
@@ -129,15 +129,16 @@ def test_tables_and_remote_files_get_the_flags_alone():
 def test_columns_lists_every_name_with_what_it_could_be(tmp_path):
     more = {"lr": 1e-6 + 0 * STEP, "phase": ["warm"] * N}
     write(tmp_path / "log.csv", "tick", "h", "acc", **more)
-    done = typed("columns", "log.csv", cwd=tmp_path)
-    assert done.returncode == 0
+    done = typed("columns", "log.csv", cwd=tmp_path, code=0)
     text = " ".join(done.stdout.split())
-    assert "NOT USABLE" in text
-    assert "add --step tick --entropy h --reward acc, as in: entropylaw fit log.csv --step tick" in text
+    assert_says(
+        text,
+        "NOT USABLE",
+        "add --step tick --entropy h --reward acc, as in: entropylaw fit log.csv --step tick",
+    )
     for name, what in (("tick", "step"), ("h", "entropy")):
         assert f"other {name} {what}, by its name" in text
-    assert "other phase text, its first cell is" in text
-    assert "1 other column: 'lr'" in text
+    assert_says(text, "other phase text, its first cell is", "1 other column: 'lr'")
     rows = typed("columns", "log.csv", "--format", "csv", cwd=tmp_path).stdout
     assert all(f",{name}," in rows for name in ("tick", "h", "acc", "lr", "phase"))
     (shown,) = json.loads(typed("columns", "log.csv", "--format", "json", cwd=tmp_path).stdout)["runs"]
@@ -239,8 +240,9 @@ def test_a_comma_of_unknown_meaning_makes_no_number(tmp_path, text):
 def test_a_table_without_a_header_gets_a_command_that_adds_it(tmp_path):
     (tmp_path / "log.csv").write_text(lines_of("{i},{h},{r}\n"))
     done = typed("fit", "log.csv", "-o", "-", cwd=tmp_path)
-    assert "has numbers in its first line" in done.stderr
-    assert "(echo step,entropy,reward,…; cat log.csv) > named.csv" in done.stderr
+    assert_says(
+        done.stderr, "has numbers in its first line", "(echo step,entropy,reward,…; cat log.csv) > named.csv"
+    )
 
 
 @pytest.mark.parametrize(("name", "line"), [("log.jsonl", 41), ("log.csv", 42)])
@@ -256,8 +258,11 @@ def test_a_half_written_last_line_is_said_once_and_is_no_loss(tmp_path, name, li
 def test_nothing_is_suggested_by_its_values(tmp_path):
     write(tmp_path / "log.csv", "a", "b", "c")
     done = typed("fit", "log.csv", cwd=tmp_path)
-    assert "no step column among its 3 columns; among them 'a', 'b', 'c'" in in_one_line(done.stderr)
-    assert "name it with --step COLUMN, or --step row" in in_one_line(done.stderr)
+    assert_says(
+        in_one_line(done.stderr),
+        "no step column among its 3 columns; among them 'a', 'b', 'c'",
+        "name it with --step COLUMN, or --step row",
+    )
     done = typed("fit", "log.csv", "--step", "row", cwd=tmp_path)
     assert "no entropy column that is in the catalog" in in_one_line(done.stderr)
     assert "as in:" not in done.stderr

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import stdtr
 
 from entropylaw.engine.constants import PRIOR
-from entropylaw.engine.levels import smoothed_entropy
-from entropylaw.engine.reads import Cells, Reads, merged
+from entropylaw.engine.reads import Cells, Reads
 from entropylaw.engine.table import table_of
 from tests.laws import reads_under
 
@@ -92,48 +91,3 @@ def test_hills_deviate_is_students_t(df):
     one = np.ones(1)
     below = Cells(weight=one, location=np.zeros(1), scale=one, df=np.array([df])).below(z)
     np.testing.assert_allclose(below, stdtr(df, z), atol=1e-7)
-
-
-@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(0.01, 3), st.floats(0.01, 1)), min_size=1, max_size=30))
-def test_quantiles_are_where_the_distribution_has_that_probability(parts):
-    location, scale, weight = np.array(parts).T
-    cells = Cells(weight=weight / weight.sum(), location=location, scale=scale, df=np.full(weight.size, 20.0))
-    chance = np.array([0.025, 0.5, 0.975])
-    np.testing.assert_allclose(cells.below(cells.quantiles(chance)), chance, atol=1e-6)
-
-
-def test_merging_costs_little_of_a_width():
-    rng = np.random.default_rng(0)
-    location, scale = rng.standard_normal(5000), np.exp(rng.standard_normal(5000))
-    weight, df = rng.random(5000) ** 4, np.full(5000, 30.0)
-    exact = Cells(weight=weight / weight.sum(), location=location, scale=scale, df=df).quantiles(ENDS)
-    found = merged(location, scale, df, weight).quantiles(ENDS)
-    np.testing.assert_allclose(found, exact, atol=0.003 * np.ptp(exact))
-
-
-# -- smoothing -----------------------------------------------------------------------------------------------
-
-
-def test_entropies_between_evaluations_are_used():
-    rng = np.random.default_rng(0)
-    step = np.arange(401.0)
-    true = 0.05 + 0.9 * np.exp(-4 * step / 400)
-    logged = true * (1.0 + 0.15 * rng.standard_normal(401))
-    at = step[::20]
-    every = smoothed_entropy(step, logged, at)
-    few = smoothed_entropy(at, logged[::20], at)
-    errors = [float(np.sqrt(np.mean((each.entropy - true[::20]) ** 2))) for each in (every, few)]
-    assert errors[0] < 0.7 * errors[1]
-    assert np.abs(every.entropy - true[::20]).mean() < 3 * every.sd.mean()
-
-
-def test_a_curve_without_noise_is_left_alone():
-    step = np.arange(60.0)
-    entropy = 0.05 + np.exp(-step / 15)
-    np.testing.assert_allclose(smoothed_entropy(step, entropy, step).entropy, entropy, atol=1e-4)
-
-
-def test_no_smoothed_entropy_is_negative_where_none_is():
-    rng = np.random.default_rng(2)
-    entropy = np.abs(0.01 * rng.standard_normal(50))
-    assert smoothed_entropy(np.arange(50.0), entropy, np.arange(50.0)).entropy.min() >= 0

@@ -112,8 +112,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def numbers(run: Any, command: str, *arguments: Any) -> Any:
     """The rows that a command makes of some files."""
-    done = run(command, "--format", "json", "-q", "--", *arguments)
-    assert done.returncode == 0, done.stderr
+    done = run(command, "--format", "json", "-q", "--", *arguments, code=0)
     document = json.loads(done.stdout)
     return document["rows"] if command == "samples" else document["steps"]
 
@@ -144,8 +143,7 @@ def test_the_file_with_that_name_is_read(run: Any, tmp_path: Path, form: tuple[s
             continue
         assert numbers(run, command, file.parent) == expected, name
         relative = f"./{name}" if name.startswith("-") else name
-        done = run(command, "--format", "json", "-q", relative, cwd=place)
-        assert done.returncode == 0, done.stderr
+        done = run(command, "--format", "json", "-q", relative, cwd=place, code=0)
         document = json.loads(done.stdout)
         files = document["tables"] if command == "samples" else document["read"]["files"]
         assert [entry["name"] for entry in files] == [f"{name}.{suffix}"]

@@ -19,17 +19,14 @@ NAN, INFINITY = float("nan"), float("inf")
 
 def rows_of(run: Any, command: str, *arguments: Any) -> tuple[list[dict[str, Any]], str]:
     """The rows that a command makes, and what it says."""
-    done = run(command, "--format", "json", *arguments)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    return found["rows" if command == "samples" else "steps"], done.stderr
+    done = run(command, "--format", "json", *arguments, code=0)
+    return json.loads(done.stdout)["rows" if command == "samples" else "steps"], done.stderr
 
 
 def assert_refused(run: Any, slug: str, *arguments: Any) -> str:
     """The error of a command, which has this slug."""
-    done = run(*arguments)
+    done = run(*arguments, code=3)
     assert f"error[{slug}]" in done.stderr, (arguments, done.stdout[:300], done.stderr)
-    assert done.returncode == 3
     return str(done.stderr)
 
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import drawn
+from tests.typed import assert_says
 from tests.unit.test_table_names import sampled, tokens, written
 
 ROWS = {"samples": sampled(3), "tokens": tokens(0.3)}
@@ -24,8 +25,7 @@ READ = {"samples": "rows", "tokens": "steps"}
 
 def document(run: Any, command: str, *arguments: Any) -> tuple[dict[str, Any], str]:
     """The document of a command, and what it says."""
-    done = run(command, "--format", "json", *arguments)
-    assert done.returncode == 0, done.stderr
+    done = run(command, "--format", "json", *arguments, code=0)
     return json.loads(done.stdout), done.stderr
 
 
@@ -96,8 +96,7 @@ def test_what_cannot_be_read_is_named(run: Any, tmp_path: Path, what: str, comma
     assert unread(found) == {name: "refused"}
     # Tokens are read of no CSV.
     expected_slug = "format-not-read" if (command, name) == ("tokens", "b.csv.gz") else slug
-    assert f"error[{expected_slug}]: " in said
-    assert f"'{name}'" in said
+    assert_says(said, f"error[{expected_slug}]: ", f"'{name}'")
 
 
 def test_copies_of_one_name_are_named_by_their_paths(run: Any, tmp_path: Path) -> None:
@@ -120,11 +119,9 @@ def test_what_cannot_be_read_makes_gates_unknown(run: Any, tmp_path: Path, comma
             assert run(command, "runs", *output).returncode == 0
         (folder / "b.jsonl").touch()
     if command == "samples":
-        passed = run("check", "whole.json", "--fail-if", "pass@1>0.99")
-        assert passed.returncode == 0, passed.stdout
+        run("check", "whole.json", "--fail-if", "pass@1>0.99", code=0)
         for gate in ("pass@1>0.99", "none_right>0.9"):
-            failed = run("check", "part.json", "--fail-if", gate)
-            assert failed.returncode == 5
+            failed = run("check", "part.json", "--fail-if", gate, code=5)
             assert "1 file was not read: 'b.jsonl' has 0 bytes" in failed.stdout
     else:
         failed = run("check", "part.parquet", "--reward", "tokens", "--fail-if", "n<9")
@@ -283,8 +280,7 @@ def test_details_and_pages_have_every_file(run: Any, tmp_path: Path) -> None:
     assert run("samples", "runs", "-o", "x.md", "-o", "x.html").returncode == 0
     for name in ("x.md", "x.html"):
         text = (tmp_path / name).read_text(encoding="utf-8")
-        assert "has 0 bytes" in text
-        assert "which is read once" in text
+        assert_says(text, "has 0 bytes", "which is read once")
     columns = run("samples", "columns", "runs").stdout
     assert "not read          'c.jsonl' has 0 bytes" in columns
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.conftest import HANGS, clean_environment
 from tests.token_tables import noted, refused, rows, summary, written
-from tests.typed import assert_error, imported
+from tests.typed import assert_error, assert_says, imported
 
 NAN, INFINITY = float("nan"), float("inf")
 
@@ -120,8 +120,7 @@ def test_padding_that_no_mask_leaves_out(table):
     padded = {"entropy": [math.log(151936), 0.2] * 4, "step": [1] * 4 + [2] * 4}
     narrow = padded | {"entropy": pa.array(padded["entropy"], pa.float32())}
     error = refused("entropy-padding", table(**narrow))
-    assert "4 of 8" in error.message
-    assert "11.93" in error.message
+    assert_says(error.message, "4 of 8", "11.93")
     masked = rows(summary(table(**padded, loss_mask=[0, 1] * 4)))[2]
     assert masked | {"tokens": 2, "tokens_masked": 2} == masked
     assert masked["entropy"] == pytest.approx(0.2, abs=1e-8)
@@ -136,8 +135,7 @@ def test_padding_among_other_high_entropies(table):
     entropy[7] = 13.1
     columns = {"step": np.repeat([1, 2], 200), "position": np.arange(400) % 20}
     error = refused("entropy-padding", table(**columns, entropy=entropy))
-    assert "20 of 400" in error.message
-    assert "log(151,936), 20 of them at position 0" in error.message
+    assert_says(error.message, "20 of 400", "log(151,936), 20 of them at position 0")
     entropy = np.where(entropy > 8, rng.uniform(8, 12, 400), entropy)
     assert summary(table(**columns, entropy=entropy)).steps.num_rows == 2
 
@@ -179,8 +177,7 @@ def test_in_each_rank_the_numbers_of_sequences_start_again(tmp_path):
 def test_shards_with_other_columns_or_types(table):
     first = table("a.parquet", correct=[True] * 4)
     error = refused("shards-differ", first, table("b.parquet"))
-    assert "'b.parquet'" in error.message
-    assert "'correct'" in error.message
+    assert_says(error.message, "'b.parquet'", "'correct'")
     narrow = table("c.parquet", correct=[True] * 4, entropy=pa.array([0.1] * 4, pa.float32()))
     assert "float" in refused("shards-differ", first, narrow).message
     same = table("d.parquet", correct=[True] * 4, unused=["x"] * 4)
@@ -243,8 +240,7 @@ def test_one_file_named_twice_is_read_once(table, tmp_path):
 
 def test_the_command_and_its_files(run, table, tmp_path):
     table(is_planning=[True, False] * 2)
-    done = run("tokens", "t.parquet", "-o", "out/steps.parquet")
-    assert done.returncode == 0, done.stderr
+    run("tokens", "t.parquet", "-o", "out/steps.parquet", code=0)
     about = json.loads(pq.read_schema(tmp_path / "out" / "steps.parquet").metadata[b"entropylaw"])
     assert about["read"]["files"][0] | {"name": "t.parquet", "rows": 4} == about["read"]["files"][0]
     assert about["class"] == {"rule": "column 'is_planning'", "column": "is_planning"}
@@ -281,8 +277,9 @@ def test_spark_that_is_not_installed(run_process, table, tmp_path):
     table()
     (tmp_path / "pyspark.py").write_text("raise ImportError('No module named pyspark')\n")
     path = f"{tmp_path}:{clean_environment()['PYTHONPATH']}"
-    done = run_process("tokens", "t.parquet", "--backend", "spark", PYTHONPATH=path)
-    assert_error(done, "spark-not-installed", 2)
+    done = assert_error(
+        run_process("tokens", "t.parquet", "--backend", "spark", PYTHONPATH=path), "spark-not-installed", 2
+    )
     assert "entropylaw[spark]" in done.stderr
 
 

@@ -103,8 +103,7 @@ def test_lists_of_different_lengths_are_refused(write, name):
     made = sequences()
     for at in (23, 37):
         made[at][name] = made[at][name][1:]
-    error = refused("lists-differ", write(made))
-    assert "in 2 of 50 sequences, first at step 2" in error.message
+    assert "in 2 of 50 sequences, first at step 2" in refused("lists-differ", write(made)).message
 
 
 def test_a_row_is_a_response_if_no_column_identifies_responses(write, tmp_path):

@@ -27,8 +27,7 @@ def test_our_own_files_are_not_read_as_tokens(run, tokens, tmp_path):
     assert first.stdout == again.stdout
     assert "2,000 tokens" in again.stdout
     assert "'steps.parquet' was written by entropylaw, and holds no tokens" in again.stderr
-    done = run("tokens", "runs/steps.parquet")
-    assert_error(done, "already-summarised", 3)
+    done = assert_error(run("tokens", "runs/steps.parquet"), "already-summarised", 3)
     assert "give the token files of all shards in one call" in done.stderr
     (folder / "tokens.parquet").unlink()
     assert_error(run("tokens", "runs"), "no-token-files", 3)

@@ -263,14 +263,6 @@ def test_odd_values_are_left_out_and_said_once():
     assert entropylaw.Watcher(say=lambda _: None).read() == ()
 
 
-def test_a_run_that_was_resumed_forgets_what_comes_later():
-    _, straight = watched(rewards(30))
-    _, resumed = watched(np.concatenate([rewards(30)[:20], np.zeros(6)]))
-    for number in range(20, 30):
-        resumed.update(8 * number, rewards={"gsm8k": rewards(30)[number]})
-    assert resumed.lines == straight.lines
-
-
 def test_a_run_that_begins_anew_is_said():
     said, watcher = watched(rewards(30))
     watcher.update(0, rewards={"gsm8k": 0.2})
@@ -363,15 +355,6 @@ def test_the_callback_judges_what_the_trainer_logs():
     quiet = Trainer(first=False)
     quiet.log(entropylaw.EntropyLawCallback(say=said.append), 1, reward=0.1, entropy=0.1)
     assert "step 1 ·" not in said[-1]
-
-
-def test_the_callback_stops_a_run_only_where_it_is_told_to():
-    for stop_on in ((), ("stop", "broken")):
-        trainer = Trainer()
-        callback = entropylaw.EntropyLawCallback(stop_on=stop_on, say=lambda _: None)
-        for step, reward in enumerate([*rewards(20), *[0.0] * 8], start=1):
-            trainer.log(callback, step, reward=reward, entropy=0.3)
-        assert trainer.control.should_training_stop is bool(stop_on)
 
 
 @pytest.mark.parametrize(("given", "ends"), [({}, (100.0, 1000.0, None)), ({"steps": 300}, (300.0,) * 3)])

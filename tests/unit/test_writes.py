@@ -242,8 +242,7 @@ def test_a_report_replaces_no_file_of_another_program(call, tmp_path, name):
     taken = tmp_path / "site" / name
     taken.parent.mkdir(parents=True)
     taken.write_text("{}")
-    done = call("report", "x.csv", "-o", "site")
-    assert_error(done, "not-a-report", 2)
+    done = assert_error(call("report", "x.csv", "-o", "site"), "not-a-report", 2)
     assert f"site/{name}" in done.stderr
     assert [path.read_text() for path in (tmp_path / "site").rglob("*") if path.is_file()] == ["{}"]
 
@@ -318,8 +317,11 @@ def test_the_gate_decides_the_exit_code_whatever_happens_to_its_output(fit, tmp_
 @pytest.mark.parametrize(("gate", "code"), [("ceiling>0", 5), ("ceiling<0", 3)])
 def test_a_file_that_cannot_be_written_is_three_unless_the_gate_failed(fit, tmp_path, gate, code):
     (tmp_path / "folder.json").mkdir()
-    done = fit("check", "fit.json", "--fail-if", gate, "-o", "folder.json", "--junit", "after.xml", "-o", "-")
-    assert_error(done, "cannot-write", code)
+    done = assert_error(
+        fit("check", "fit.json", "--fail-if", gate, "-o", "folder.json", "--junit", "after.xml", "-o", "-"),
+        "cannot-write",
+        code,
+    )
     assert done.stdout
     assert (tmp_path / "after.xml").stat().st_size > 0
 
