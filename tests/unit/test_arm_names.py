@@ -141,7 +141,7 @@ def test_runs_that_only_their_configurations_tell_apart_need_a_key():
     members = [member(f"run {place}", {"seed": place, "algo": "grpo"}) for place in range(2)]
     error = refused("no-arm-recognised", grouped, members, kind=EntropyLawError)
     assert "'run 0', 'run 1'" in error.message
-    assert "--arms config:KEY" in error.hint
+    assert "config:KEY" in error.hint
 
 
 def test_arms_by_a_pattern_its_first_group_or_all_of_it():

@@ -212,7 +212,7 @@ def test_an_entropy_that_stays_is_never_spent():
     entropy = 0.4 + np.random.default_rng(0).normal(0, 0.01, 40)
     _, spent = entropy_ahead(step, entropy, np.array([50.0]), level=0.95)
     assert (spent.value, spent.high) == (None, None)
-    assert "are not reached within ten times" in spent.note
+    assert "are not reached within ten lengths of the run" in spent.note
 
 
 def test_a_fit_has_the_forecast_of_half_as_many_steps_again_or_of_the_planned_end():

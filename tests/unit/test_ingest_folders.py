@@ -93,7 +93,7 @@ def test_means_over_buckets_pair_within_their_bucket_only(tmp_path):
     assert run.dropped == {}
     series = select(run)
     assert (series.pair, len(series.step)) == ("same", 40)
-    assert "beyond its bucket" in explain(run).pair_why
+    assert "paired within them" in explain(run).pair_why
     with pytest.raises(UsageError, match="different buckets"):
         select(run, pair="next")
 

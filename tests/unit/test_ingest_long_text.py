@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from entropylaw import read_runs, select
+from entropylaw import read_runs
+from entropylaw.roles.select import select
 
 SENTENCES = (
     "Let's see, so the total is 12 + 30 = 42.",

@@ -1,4 +1,4 @@
-"""Runs of an index and a table: rewards of unlike columns or units are in no one order."""
+"""Runs of an index and a table: columns and units of rewards are named, and unlike ones not compared."""
 
 import csv
 import io
@@ -6,38 +6,23 @@ import re
 
 import pytest
 
-from entropylaw.documents.codec import as_stored, encode
 from entropylaw.logs.readers.console.text import recognises
 from entropylaw.logs.sources.content import Content
 from entropylaw.report import pages
-from entropylaw.results.result import replace
 from tests.pages import Page
 from tests.typed import assert_says, typed
 from tests.unit.test_gate_units import COLUMN, write
-from tests.unit.test_report_index import named, row
+from tests.unit.test_report_index import named
 
 
-def measured(name, *, column="val/sums_acc", unit="rate", **changes):
+def measured(name, *, column="val/sums_acc", unit="rate"):
     """A row of a reward."""
-    choice = replace(row("good").rewarded, column=column, unit=unit, **changes)
-    return named(name, "good", reward_column=column, unit=unit, rewarded=choice)
+    return named(name, "good", reward_column=column, unit=unit)
 
 
 RATE = measured("wide")
 PERCENT = measured("narrow", unit="percent")
-UNLIKE = {
-    "column": measured("other", column="val/maps_acc"),
-    "unit": measured("points", unit="raw"),
-    "percentage": PERCENT,
-    "sort": measured("long", sort="length"),
-    "mean": measured("averaged", parts=("a", "b")),
-    "unknown": replace(RATE, run="bare", rewarded=None),
-    "without a unit": replace(RATE, run="bare", rewarded=replace(RATE.rewarded, unit="")),
-}
-
-
-def orders(text):
-    return [key for key in pages.ORDERS if f'value="{key}"' in text]
+OTHER = measured("other", column="val/maps_acc")
 
 
 def summary(rows):
@@ -45,26 +30,10 @@ def summary(rows):
     return Page(pages.index_page(rows)).text.replace("\u00a0", " ")
 
 
-@pytest.mark.parametrize("unlike", UNLIKE)
-@pytest.mark.parametrize("first", [True, False])
-def test_unlike_rewards_are_ordered_by_name_alone(unlike, first):
-    rows = [RATE, UNLIKE[unlike]] if first else [UNLIKE[unlike], RATE]
-    assert orders(pages.index_page(rows)) == []
-
-
-def test_like_rewards_have_all_orders():
-    assert orders(pages.index_page([RATE, measured("second")])) == list(pages.ORDERS)
-
-
 def test_what_the_rewards_are_is_said():
     assert "reward: val/sums_acc, a rate" in summary([RATE, measured("second")])
     assert "reward: val/sums_acc, in several units" in summary([RATE, PERCENT])
-    assert "reward: of several columns, which are not compared" in summary([RATE, UNLIKE["column"]])
-
-
-def test_a_row_keeps_its_reward():
-    assert as_stored(PERCENT).rewarded == PERCENT.rewarded
-    assert encode(row("good"))["rewarded"]["unit"] == "rate"
+    assert "reward: of several columns, which are not compared" in summary([RATE, OTHER])
 
 
 LOGS = {"a_rate": ("rate", 0.48), "b_percent": ("percent", 0.83), "c_raw": ("raw", 0.5)}
@@ -93,7 +62,6 @@ def test_a_table_of_unlike_units_names_each(fitted):
     for name, unit in (("a_rate", "rate"), ("b_percent", "%"), ("c_raw", "own unit")):
         assert re.search(rf"\| {name} \| {COLUMN}, {unit} \|", text)
     assert f"reward: {COLUMN}, in several units" in text
-    assert orders(made["index.html"]) == []
     rows = list(csv.DictReader(io.StringIO(made["report.csv"])))
     assert {(one["reward_column"], one["unit"]) for one in rows} == {
         (COLUMN, unit) for unit in ("rate", "percent", "raw")
@@ -125,4 +93,3 @@ def test_a_page_of_like_rewards_names_the_reward(fitted):
     (fitted / "e.fit.json").write_text((fitted / "a_rate.fit.json").read_text().replace('"a_rate', '"e_rate'))
     made = report(fitted, "a_rate", "e")
     assert f"reward: {COLUMN}, a rate" in Page(made["index.html"]).text
-    assert orders(made["index.html"]) == list(pages.ORDERS)
