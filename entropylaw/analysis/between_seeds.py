@@ -97,8 +97,9 @@ class Contrast:
     @classmethod
     def of(cls, value: float, weight: FloatArray, error: FloatArray) -> Contrast:
         """The mixture with like errors put together."""
-        step = np.rint(np.log(np.maximum(error, 1e-300)).ravel() / 0.05).astype(int)
-        step -= step.min()
+        # From the least one on: in another unit the same errors are put together.
+        log_error = np.log(np.maximum(error, 1e-300)).ravel()
+        step = np.rint((log_error - log_error.min()) / 0.05).astype(int)
         total = np.bincount(step, weight.ravel())
         squared = np.bincount(step, (weight * error**2).ravel())
         there = total > 1e-9
