@@ -105,18 +105,17 @@ def state_of(
     has_ended = rewards_end_early(step, end)
     loss = loss_of(reward, counts) if is_score and not has_ended else None
     word: Word = "broken"
+    share = SPANS[-1]
     if has_ended:
         since = float(step[-1])
     elif loss is not None:
         since = float(step[loss.first])
     else:
-        word, since = _agreed_word(step, reward, levels, counts, is_share=is_share)
+        word, share = _agreed_word(step, reward, levels, counts, is_share=is_share)
+        since = _first_of_last(step, share)
     now = now_of(levels, reward, max_reward, level=level)
     third = levels.along_line(SPANS[-1]).estimate(level=level, method=METHOD)
-    change = third
-    if word == "flat":
-        share = 1.0 - (since - step[0]) / (step[-1] - step[0])
-        change = levels.along_line(share).estimate(level=level, method=METHOD)
+    change = levels.along_line(share).estimate(level=level, method=METHOD)
     gained = levels.between(levels.last, 0).estimate(level=level, method=METHOD)
     if not np.ptp(reward):
         # The level of equal values is theirs to within rounding only.
@@ -151,38 +150,41 @@ def _exactly(value: float, estimate: Estimate) -> Estimate:
 def _agreed_word(
     step: FloatArray, reward: FloatArray, levels: Levels, gain: float, *, is_share: bool
 ) -> tuple[Word, float]:
-    """The word about a reward that is not lost, on which all evaluations and all but the last agree."""
+    """The word about a reward that is not lost, on which all evaluations and all but the last agree.
+
+    With it the share of the run, at its end, that it is about.
+    """
     if not np.ptp(reward):
-        return "flat", float(step[0])
-    word, since = _word_of(step, levels, gain)
+        return "flat", 1.0
+    word, share = _word_of(levels, gain)
     if step.size == FEWEST or word == "cannot tell":
-        return word, since
+        return word, share
     before = levels_of_run(step[:-1], reward[:-1], is_share=is_share)
-    word_before, _ = _word_of(step[:-1], before, gain)
+    word_before, _ = _word_of(before, gain)
     if word_before != word:
-        return "cannot tell", _begin(step, SPANS[-1])
-    return word, since
+        return "cannot tell", SPANS[-1]
+    return word, share
 
 
-def _word_of(step: FloatArray, levels: Levels, gain: float) -> tuple[Word, float]:
-    """The word about a level that is not lost, and the step since which it is so."""
+def _word_of(levels: Levels, gain: float) -> tuple[Word, float]:
+    """The word about a level that is not lost, and the share of the run, at its end, that it is about."""
     within = np.array([-gain, gain])
     for share in SPANS:
         below, above = levels.along_line(share).below(within)
         if above - below >= FLAT:
-            return "flat", _begin(step, share)
+            return "flat", share
     falls = float(levels.along_line(SPANS[-1]).below(np.zeros(1))[0])
-    since = _begin(step, SPANS[-1])
     if falls >= SURE:
-        return "falling", since
+        return "falling", SPANS[-1]
     if falls <= 1.0 - SURE:
-        return "rising", since
-    return "cannot tell", since
+        return "rising", SPANS[-1]
+    return "cannot tell", SPANS[-1]
 
 
-def _begin(step: FloatArray, share: float) -> float:
-    """Where the last share of the steps begins."""
-    return float(step[-1] - share * (step[-1] - step[0]))
+def _first_of_last(step: FloatArray, share: float) -> float:
+    """The first evaluation in the last share of the steps."""
+    begin = step[-1] - share * (step[-1] - step[0])
+    return float(step[min(np.searchsorted(step, begin - 1e-9 * (step[-1] - step[0])), step.size - 1)])
 
 
 def is_share_of_count(reward: FloatArray, max_reward: float | None) -> bool:
