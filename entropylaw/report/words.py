@@ -177,7 +177,8 @@ def _keep_answer(keep: Kept, stop: Sequence[str], *, broken: bool) -> Answer:
     """
     step = f"step {format_step(keep.step)}"
     if keep.is_last:
-        return answer("keep", step, "the last", *stop, after=", ", between="; ")
+        last = "the last with a reward" if broken else "the last"
+        return answer("keep", step, last, *stop, after=", ", between="; ")
     level = format_number(keep.level)
     if not broken:
         level += ", surely better"
