@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import shutil
+import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,13 +58,27 @@ def temporary_folder() -> Iterator[Path]:
 
 
 @contextmanager
+def _without_interrupt() -> Iterator[None]:
+    """Hold Ctrl-C back until the end: while DuckDB's module is made it aborts the process, or is lost."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def duckdb_backend(progress: Progress | None = None, memory: str = MEMORY) -> Iterator[DuckDB]:
     """DuckDB in this process with so much memory, and a temporary folder for spilled data.
 
     Raises UsageError ``duckdb-not-installed``.
     """
     try:
-        import duckdb
+        with _without_interrupt():
+            import duckdb
     except ImportError as error:
         raise UsageError(
             "duckdb-not-installed",

@@ -11,7 +11,7 @@ STATEMENTS = {
     "report": 3_608,
     "analysis": 2_648,
     "pipeline": 2_401,
-    "tokens": 2_060,
+    "tokens": 2_070,
     "engine": 1_480,
     "cli": 1_412,
     "gates": 1_120,
