@@ -286,14 +286,9 @@ class Comparison:
         method = f"Clopper–Pearson, {lost} of {len(seeds)} runs"
         rate = lost / len(seeds) if seeds else None
         failures = Estimate(value=rate, low=low, high=high, level=self.level, method=method)
-        steps, by_step = mean_over_steps(living(seeds))
-        whole = Arm(
-            arm=self.names[number],
-            runs=tuple(runs),
-            failure_rate=failures,
-            steps=tuple(steps.tolist()),
-            by_step=tuple(by_step.tolist()),
-        )
+        whole = Arm(arm=self.names[number], runs=tuple(runs), failure_rate=failures)
+        steps, by_step = mean_over_steps(whole.living)
+        whole = replace(whole, steps=tuple(steps.tolist()), by_step=tuple(by_step.tolist()))
         if (common := common_range(seeds)) is None:
             return whole
         grid = np.linspace(*common, BAND_POINTS)

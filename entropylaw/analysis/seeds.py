@@ -162,15 +162,14 @@ def curve_over_steps(run: RunSeries) -> tuple[FloatArray, FloatArray]:
     return steps, np.minimum(rewards, most)
 
 
-def mean_over_steps(seeds: Sequence[Seed]) -> tuple[FloatArray, FloatArray]:
+def mean_over_steps(runs: Sequence[ArmRun]) -> tuple[FloatArray, FloatArray]:
     """The mean of runs' curves over the steps that they have in common; empty where there are none."""
-    curves = [curve_over_steps(seed.series) for seed in seeds]
-    first = max((steps[0] for steps, _ in curves), default=0.0)
-    last = min((steps[-1] for steps, _ in curves), default=0.0)
+    first = max((run.steps[0] for run in runs), default=0.0)
+    last = min((run.steps[-1] for run in runs), default=0.0)
     if first >= last:
         return np.empty(0), np.empty(0)
     common = np.linspace(first, last, STEPS_DRAWN)
-    return common, np.mean([np.interp(common, *curve) for curve in curves], axis=0)
+    return common, np.mean([np.interp(common, run.steps, run.by_step) for run in runs], axis=0)
 
 
 def series_of(fit: Fit) -> RunSeries:
