@@ -266,8 +266,8 @@ def pooled(summaries: Sequence[PhaseSummary], name: str, level: float) -> Pooled
         not_rising=falling,
         share=share,
         rise=mean_of([curve.rise for curve in curves], level),
-        onset=mean_of([curve.onset for curve in curves], level),
-        settled=mean_of([curve.settled for curve in curves], level),
+        onset=mean_of([curve.onset for curve in curves], level, least=0.0, most=1.0),
+        settled=mean_of([curve.settled for curve in curves], level, least=0.0, most=1.0),
         at=at,
         mean=middle,
         low=least,
@@ -291,13 +291,18 @@ def _mean_curve(curves: Sequence[CurveSummary], level: float) -> FloatArray:
     return np.reshape(np.array(rows), (-1, 4)).T
 
 
-def mean_of(estimates: Sequence[Estimate | None], level: float) -> Estimate | None:
-    """The random-effects mean of those that are known; None of fewer than :data:`FEWEST_RUNS`."""
+def mean_of(
+    estimates: Sequence[Estimate | None], level: float, *, least: float = -np.inf, most: float = np.inf
+) -> Estimate | None:
+    """The random-effects mean of those that are known, inside of what is possible.
+
+    None of fewer than :data:`FEWEST_RUNS`.
+    """
     present = [estimate for estimate in estimates if estimate is not None and estimate.value is not None]
     if len(present) < FEWEST_RUNS:
         return None
     value, error = np.array([(estimate.value, estimate.std_error or 0.0) for estimate in present]).T
-    return random_effects(value, np.maximum(error**2, 1e-12), level=level)
+    return random_effects(value, np.maximum(error**2, 1e-12), level=level).within(least, most)
 
 
 def phase_cautions(

@@ -2,7 +2,9 @@
 
 import csv
 import io
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from entropylaw.results.phases import CurvePhases, PhasesAcross
 from entropylaw.results.result import replace
 from tests.drawing import assert_words_can_be_read, drawn_words
 from tests.findings import made, stated
+from tests.typed import typed
 
 SERIES = ("step", "entropy", "fitted", "low", "high")
 
@@ -300,3 +303,13 @@ def test_the_title_counts_cautions():
         )
     )
     assert "(2 cautions)" in words
+
+
+def test_means_of_shares_of_the_run_end_within_it(tmp_path: Path) -> None:
+    """The demo's three runs settle so unlike that their mean's interval would go beyond the run."""
+    typed("demo", cwd=tmp_path, code=0)
+    typed("report", "demo", "-o", "pages", "--figures", "none", "--jobs", "1", cwd=tmp_path, code=0)
+    across = json.loads((tmp_path / "pages/report.json").read_text(encoding="utf-8"))["across"]
+    settled = {curve["name"]: curve["settled"] for curve in across["curves"]}
+    assert (settled["semantic"]["low"], settled["semantic"]["high"]) == (0.0, 1.0)
+    assert all(0.0 <= mean["low"] <= mean["value"] <= mean["high"] <= 1.0 for mean in settled.values())
